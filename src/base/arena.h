@@ -1,0 +1,32 @@
+/*
+ * arena.h - memory that is freed all at once, with a ceiling
+ *
+ * One arena per profile or request.  What comes out of it is zeroed, aligned for any
+ * type, and lives until arena_release().  An arena never holds more than its budget,
+ * because half of our input comes from strangers.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include "base/str.h"
+
+#include <stddef.h>
+
+struct arena {
+	struct arena_block *blocks; /* private: newest first */
+	size_t used;                /* bytes taken from the system so far */
+	size_t budget;
+};
+
+void arena_init(struct arena *a, size_t budget);
+void arena_release(struct arena *a);
+
+/* Room for 'n' objects of 'size' bytes; NULL when that would exceed the budget. */
+void *arena_alloc(struct arena *a, size_t n, size_t size);
+
+/* A copy of 's', with a NUL byte behind it.  'p' is NULL when over budget. */
+struct str arena_str(struct arena *a, struct str s);
+
+#endif /* BASE_ARENA_H */

@@ -1,0 +1,213 @@
+/*
+ * file.c - whole files in, whole files out
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/file.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/xalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+static int failed(struct err *err, const char *what, const char *path, int code)
+{
+	char why[128];
+
+	return err_set(err, code, "%s %s: %s", what, path, errno_text(-code, why, sizeof(why)));
+}
+
+static int read_stream(int fd, const char *name, size_t max, struct file_bytes *b, struct err *err)
+{
+	size_t cap = 64 << 10, n = 0;
+	AUTO(freep) char *p = malloc(cap);
+	ssize_t got = 1;
+
+	while (p && got != 0) {
+		if (n == cap) {
+			char *more = realloc(p, cap * 2);
+
+			if (!more)
+				return failed(err, "read", name, -ENOMEM);
+			p = more;
+			cap *= 2;
+		}
+		got = read(fd, p + n, cap - n);
+		if (got < 0 && errno != EINTR)
+			return failed(err, "read", name, -errno);
+		n += got > 0 ? (size_t)got : 0;
+		if (n > max)
+			return failed(err, "read", name, -EFBIG);
+	}
+	if (!p)
+		return failed(err, "read", name, -ENOMEM);
+	*b = (struct file_bytes){ .p = TAKE(p), .n = n };
+	return 0;
+}
+
+int file_read_fd(int fd, const char *name, size_t max, struct file_bytes *b, struct err *err)
+{
+	struct stat st;
+	void *p;
+
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+		if ((size_t)st.st_size > max)
+			return failed(err, "read", name, -EFBIG);
+		p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+		if (p != MAP_FAILED) {
+			*b = (struct file_bytes){ p, (size_t)st.st_size, true };
+			return 0;
+		}
+	}
+	return read_stream(fd, name, max, b, err);
+}
+
+int file_read(const char *path, size_t max, struct file_bytes *b, struct err *err)
+{
+	AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return failed(err, "open", path, -errno);
+	return file_read_fd(fd, path, max, b, err);
+}
+
+void file_bytes_release(struct file_bytes *b)
+{
+	if (b->mapped)
+		munmap(b->p, b->n);
+	else
+		free(b->p);
+	*b = (struct file_bytes){ 0 };
+}
+
+static void forget(struct file_new *f)
+{
+	if (f->out.fd >= 0)
+		close(f->out.fd);
+	out_release(&f->out);
+	free(f->path);
+	free(f->temp);
+	*f = (struct file_new){ .out.fd = -1 };
+}
+
+static int open_direct(struct file_new *f, const char *path, struct err *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		return failed(err, "open", path, -errno);
+	*f = (struct file_new){ .path = xstrndup(str_of(path)) };
+	out_init_fd(&f->out, fd);
+	return 0;
+}
+
+static int open_temp(struct file_new *f, char *path, mode_t mode, struct err *err)
+{
+	char *temp = xasprintf("%s.XXXXXX", path);
+	int fd = mkostemp(temp, O_CLOEXEC);
+	int code = -errno;
+
+	if (fd < 0) {
+		failed(err, "open", path, code);
+		free(temp);
+		free(path);
+		return code;
+	}
+	(void)fchmod(fd, mode);
+	*f = (struct file_new){ .path = path, .temp = temp };
+	out_init_fd(&f->out, fd);
+	return 0;
+}
+
+int file_create(struct file_new *f, const char *path, struct err *err)
+{
+	struct stat st;
+	mode_t mask;
+	char *real;
+
+	if (stat(path, &st) == 0) {
+		if (!S_ISREG(st.st_mode))
+			return open_direct(f, path, err);
+		if (access(path, W_OK) != 0)
+			return failed(err, "open", path, -errno);
+		real = realpath(path, NULL);
+		if (real)
+			return open_temp(f, real, st.st_mode & 07777, err);
+	}
+	mask = umask(0);
+	umask(mask);
+	return open_temp(f, xstrndup(str_of(path)), 0666 & ~mask, err);
+}
+
+int file_create_numbered(struct file_new *f, const char *prefix, const char *suffix,
+			 struct err *err)
+{
+	mode_t mask = umask(0);
+	int rc;
+
+	umask(mask);
+	rc = open_temp(f, xstrndup(str_of(prefix)), 0666 & ~mask, err);
+	if (rc == 0)
+		f->suffix = suffix;
+	return rc;
+}
+
+/* Never replaces a file: two programs that choose at once get different numbers. */
+static int rename_numbered(struct file_new *f)
+{
+	for (int i = 1; i < 10000; i++) {
+		char *path = xasprintf("%s%03d%s", f->path, i, f->suffix);
+
+		if (renameat2(AT_FDCWD, f->temp, AT_FDCWD, path, RENAME_NOREPLACE) == 0) {
+			free(f->path);
+			f->path = path;
+			return 0;
+		}
+		free(path);
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+static int rename_into_place(struct file_new *f)
+{
+	if (f->suffix)
+		return rename_numbered(f);
+	if (f->temp && rename(f->temp, f->path) != 0)
+		return -errno;
+	return 0;
+}
+
+int file_commit(struct file_new *f, char **name, struct err *err)
+{
+	int rc = out_finish(&f->out);
+	int fd = f->out.fd;
+
+	f->out.fd = -1;
+	if (close(fd) != 0 && rc == 0)
+		rc = -errno;
+	if (rc == 0)
+		rc = rename_into_place(f);
+	if (rc != 0) {
+		failed(err, "write", f->path, rc);
+		file_abandon(f);
+		return rc;
+	}
+	if (name)
+		*name = TAKE(f->path);
+	forget(f);
+	return 0;
+}
+
+void file_abandon(struct file_new *f)
+{
+	if (f->temp)
+		(void)unlink(f->temp);
+	forget(f);
+}

@@ -1,0 +1,64 @@
+/*
+ * file.h - whole files in, whole files out
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include "base/out.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+
+struct err;
+
+/* The bytes of a file: mapped where that is possible, read where it is not (a pipe). */
+struct file_bytes {
+	char *p;
+	size_t n;
+	bool mapped; /* private */
+};
+
+/*
+ * file_read() brings in all of 'path', at most 'max' bytes.  Failure: a negative errno, and
+ * "open <path>: <why>" or "read <path>: <why>" in 'err', as the reference tool words it;
+ * -EFBIG for a file larger than 'max'.  Release with file_bytes_release().
+ */
+int file_read(const char *path, size_t max, struct file_bytes *out, struct err *err);
+/* The same for an open descriptor; 'name' is for the message.  The descriptor stays open. */
+int file_read_fd(int fd, const char *name, size_t max, struct file_bytes *out, struct err *err);
+void file_bytes_release(struct file_bytes *b);
+
+/*
+ * A file that appears whole or not at all: bytes go to a temporary file in the same folder,
+ * and file_commit() renames it.  An existing file keeps its permissions; a symbolic link is
+ * followed; what is not a regular file (a pipe, /dev/stdout) is written to directly.
+ *
+ *	rc = file_create(&f, path, err);
+ *	out_...(&f.out, ...);
+ *	rc = file_commit(&f, err);	or file_abandon(&f)
+ *
+ * After file_create() has failed, or file_commit() has returned, there is nothing to release.
+ */
+struct file_new {
+	struct out out;
+	char *path;         /* private: where it is to appear, or the part before the number */
+	char *temp;         /* private: NULL when written directly */
+	const char *suffix; /* private: what follows the number, or NULL */
+};
+
+int file_create(struct file_new *f, const char *path, struct err *err);
+
+/*
+ * file_create_numbered() is file_create() for "<prefix>NNN<suffix>" with the first NNN from
+ * 001 to 9999 that is free when it is committed.  'suffix' must outlive 'f'.
+ */
+int file_create_numbered(struct file_new *f, const char *prefix, const char *suffix,
+			 struct err *err);
+
+/* 'name', if not NULL, receives the path the file now has; the caller frees it. */
+int file_commit(struct file_new *f, char **name, struct err *err);
+void file_abandon(struct file_new *f);
+
+#endif /* BASE_FILE_H */

@@ -1,0 +1,178 @@
+/*
+ * out.c - a byte sink: memory, or a file descriptor behind a buffer
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/out.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { FD_BUFFER = 256 << 10 };
+
+void out_init(struct out *o, size_t max)
+{
+	*o = (struct out){ .fd = -1, .max = max ? max : SIZE_MAX / 2 };
+}
+
+void out_init_fd(struct out *o, int fd)
+{
+	*o = (struct out){ .fd = fd, .max = SIZE_MAX / 2 };
+}
+
+void out_release(struct out *o)
+{
+	free(o->p);
+	*o = (struct out){ .fd = -1, .max = o->max };
+}
+
+static void fail(struct out *o, int code)
+{
+	if (!o->error)
+		o->error = code;
+}
+
+static void write_all(struct out *o, const char *p, size_t n)
+{
+	while (n && !o->error) {
+		ssize_t w = write(o->fd, p, n);
+
+		if (w < 0 && errno != EINTR)
+			fail(o, -errno);
+		if (w > 0) {
+			p += w;
+			n -= (size_t)w;
+		}
+	}
+}
+
+static void flush(struct out *o)
+{
+	write_all(o, o->p, o->n);
+	o->n = 0;
+}
+
+/* Makes room for 'n' more bytes.  False when there can be none. */
+static bool reserve(struct out *o, size_t n)
+{
+	size_t cap = o->cap ? o->cap : 256;
+	char *p;
+
+	if (o->error)
+		return false;
+	if (n <= o->cap - o->n)
+		return true;
+	if (n > o->max - o->n) {
+		fail(o, -EFBIG);
+		return false;
+	}
+	while (cap < o->n + n)
+		cap *= 2;
+	p = realloc(o->p, cap);
+	if (!p) {
+		fail(o, -ENOMEM);
+		return false;
+	}
+	o->p = p;
+	o->cap = cap;
+	return true;
+}
+
+int out_finish(struct out *o)
+{
+	if (o->fd >= 0)
+		flush(o);
+	return o->error;
+}
+
+void out_bytes(struct out *o, const void *p, size_t n)
+{
+	if (o->fd >= 0 && o->n + n > FD_BUFFER) {
+		flush(o);
+		if (n >= FD_BUFFER) {
+			write_all(o, p, n);
+			return;
+		}
+	}
+	if (n == 0 || !reserve(o, n))
+		return;
+	memcpy(o->p + o->n, p, n);
+	o->n += n;
+}
+
+void out_char(struct out *o, char c)
+{
+	out_bytes(o, &c, 1);
+}
+
+void out_fill(struct out *o, char c, size_t n)
+{
+	char run[64];
+
+	memset(run, c, sizeof(run));
+	for (; n > sizeof(run); n -= sizeof(run))
+		out_bytes(o, run, sizeof(run));
+	out_bytes(o, run, n);
+}
+
+void out_printf(struct out *o, const char *fmt, ...)
+{
+	char small[512], *big = NULL;
+	va_list ap, again;
+	int n;
+
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	n = vsnprintf(small, sizeof(small), fmt, ap);
+	if (n >= (int)sizeof(small))
+		n = vasprintf(&big, fmt, again);
+	if (n < 0)
+		fail(o, -ENOMEM);
+	else
+		out_bytes(o, big ? big : small, (size_t)n);
+	free(big);
+	va_end(again);
+	va_end(ap);
+}
+
+static size_t utf8_len(struct str s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.n; i++)
+		n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+	return n;
+}
+
+void out_padded(struct out *o, struct str s, int width)
+{
+	size_t want = (size_t)(width < 0 ? -width : width);
+	size_t len = utf8_len(s);
+	size_t pad = len < want ? want - len : 0;
+
+	if (width > 0)
+		out_fill(o, ' ', pad);
+	out_str(o, s);
+	if (width < 0)
+		out_fill(o, ' ', pad);
+}
+
+void out_u64(struct out *o, uint64_t v)
+{
+	char digits[20], *p = digits + sizeof(digits);
+
+	do
+		*--p = (char)('0' + v % 10);
+	while (v /= 10);
+	out_bytes(o, p, (size_t)(digits + sizeof(digits) - p));
+}
+
+void out_i64(struct out *o, int64_t v)
+{
+	if (v < 0)
+		out_char(o, '-');
+	out_u64(o, v < 0 ? -(uint64_t)v : (uint64_t)v);
+}

@@ -1,0 +1,62 @@
+/*
+ * out.h - a byte sink: memory, or a file descriptor behind a buffer
+ *
+ * The first failure sticks: later calls do nothing, and the caller asks once, at the
+ * end, with out_finish() or by looking at 'error'.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef BASE_OUT_H
+#define BASE_OUT_H
+
+#include "base/str.h"
+
+#include <stdint.h>
+
+struct out {
+	char *p; /* what has not been written yet; for a memory sink: everything */
+	size_t n;
+	size_t cap;
+	size_t max; /* a memory sink refuses to grow beyond this */
+	int fd;     /* negative: a memory sink */
+	int error;  /* negative errno of the first failure, or 0 */
+};
+
+/* A sink in memory of at most 'max' bytes (0: no ceiling but the address space). */
+void out_init(struct out *o, size_t max);
+/* A sink that writes to 'fd', which stays the caller's to close. */
+void out_init_fd(struct out *o, int fd);
+/* Frees the buffer; does not write what is left in it. */
+void out_release(struct out *o);
+
+/* Writes what is left (descriptor sinks) and returns the first failure, or 0. */
+int out_finish(struct out *o);
+
+void out_bytes(struct out *o, const void *p, size_t n);
+void out_char(struct out *o, char c);
+void out_fill(struct out *o, char c, size_t n);
+void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static inline void out_str(struct out *o, struct str s)
+{
+	out_bytes(o, s.p, s.n);
+}
+
+static inline void out_text(struct out *o, const char *z)
+{
+	out_bytes(o, z, strlen(z));
+}
+
+/* 's' behind (positive 'width') or before (negative) blanks; width counts UTF-8 characters. */
+void out_padded(struct out *o, struct str s, int width);
+
+void out_u64(struct out *o, uint64_t v);
+void out_i64(struct out *o, int64_t v);
+
+/* What a memory sink holds. */
+static inline struct str out_view(const struct out *o)
+{
+	return (struct str){ o->p ? o->p : "", o->n };
+}
+
+#endif /* BASE_OUT_H */

@@ -1,0 +1,57 @@
+/*
+ * par.c - the same work on every core
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/par.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+
+enum { MAX_WIDTH = 8 };
+
+struct job {
+	void (*fn)(int i, void *ctx);
+	void *ctx;
+	int i;
+	pthread_t thread;
+	bool started;
+};
+
+int par_width(void)
+{
+	cpu_set_t set;
+	int n = 1;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		n = CPU_COUNT(&set);
+	return n > MAX_WIDTH ? MAX_WIDTH : n;
+}
+
+static void *start(void *arg)
+{
+	struct job *j = arg;
+
+	j->fn(j->i, j->ctx);
+	return NULL;
+}
+
+void par_run(int n, void (*fn)(int i, void *ctx), void *ctx)
+{
+	struct job jobs[MAX_WIDTH];
+	int extra = n < MAX_WIDTH ? n - 1 : MAX_WIDTH;
+
+	for (int i = 0; i < extra; i++) {
+		jobs[i] = (struct job){ fn, ctx, i, 0, false };
+		jobs[i].started = pthread_create(&jobs[i].thread, NULL, start, &jobs[i]) == 0;
+	}
+	for (int i = extra < 0 ? 0 : extra; i < n; i++)
+		fn(i, ctx);
+	for (int i = 0; i < extra; i++) {
+		if (jobs[i].started)
+			pthread_join(jobs[i].thread, NULL);
+		else
+			fn(i, ctx);
+	}
+}

@@ -1,0 +1,157 @@
+/*
+ * profile.c - a profile in memory: its strings, its life and its sample types
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "profile/profile.h"
+
+#include "base/err.h"
+#include "base/out.h"
+#include "base/xalloc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static uint64_t hash_string(uint32_t i, const void *ctx)
+{
+	const struct strings *s = ctx;
+
+	return hash_bytes(s->at[i].p, s->at[i].n, 0);
+}
+
+struct profile *profile_new(void)
+{
+	struct profile *p = xcalloc(1, sizeof(*p));
+
+	arena_init(&p->arena, PROFILE_BUDGET);
+	p->strings = xcalloc(1, sizeof(*p->strings));
+	arena_init(&p->strings->arena, PROFILE_BUDGET);
+	table_init(&p->strings->index, 0);
+	profile_intern(p, STR(""));
+	return p;
+}
+
+void profile_free(struct profile *p)
+{
+	if (!p)
+		return;
+	if (!p->origin) {
+		arena_release(&p->strings->arena);
+		table_release(&p->strings->index);
+		free(p->strings->at);
+		free(p->strings);
+		file_bytes_release(&p->bytes);
+	}
+	arena_release(&p->arena);
+	free(p);
+}
+
+struct profile *profile_view(const struct profile *p)
+{
+	struct profile *v = xmalloc(1, sizeof(*v));
+
+	*v = *p;
+	v->origin = p;
+	arena_init(&v->arena, PROFILE_BUDGET);
+	return v;
+}
+
+static bool find(const struct strings *s, struct str key, struct probe *at)
+{
+	while (table_next(&s->index, at)) {
+		if (str_eq(s->at[at->value], key))
+			return true;
+	}
+	return false;
+}
+
+uint32_t profile_intern(struct profile *p, struct str key)
+{
+	struct strings *s = p->strings;
+	struct probe at;
+
+	table_reserve(&s->index, hash_string, s);
+	at = table_probe(&s->index, hash_bytes(key.p, key.n, 0));
+	if (find(s, key, &at))
+		return at.value;
+	table_put(&s->index, &at, (uint32_t)s->n);
+	vec_push(s->at, s->n, s->cap, key);
+	return (uint32_t)s->n - 1;
+}
+
+uint32_t profile_intern_copy(struct profile *p, struct str key)
+{
+	uint32_t known = profile_lookup(p, key);
+
+	if (known != NONE)
+		return known;
+	return profile_intern(p, xarena_str(&p->strings->arena, key));
+}
+
+uint32_t profile_lookup(const struct profile *p, struct str key)
+{
+	struct probe at = table_probe(&p->strings->index, hash_bytes(key.p, key.n, 0));
+
+	return find(p->strings, key, &at) ? at.value : NONE;
+}
+
+/* A whole decimal number, as Go's strconv.Atoi takes it. */
+static bool parse_index(struct str s, long long *v)
+{
+	size_t i = s.n && (s.p[0] == '-' || s.p[0] == '+');
+
+	if (i == s.n || s.n > 18)
+		return false;
+	for (*v = 0; i < s.n; i++) {
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return false;
+		*v = *v * 10 + (s.p[i] - '0');
+	}
+	if (s.p[0] == '-')
+		*v = -*v;
+	return true;
+}
+
+static int unknown_type(const struct profile *p, struct str name, struct err *err)
+{
+	struct out o;
+
+	out_init(&o, 0);
+	out_printf(&o, "sample_index \"%.*s\" must be one of: [", STR_ARG(name));
+	for (uint32_t i = 0; i < p->ntypes; i++) {
+		if (i)
+			out_char(&o, ' ');
+		out_str(&o, profile_str(p, p->types[i].type));
+	}
+	out_char(&o, ']');
+	err_set(err, -EINVAL, "%.*s", STR_ARG(out_view(&o)));
+	out_release(&o);
+	return -EINVAL;
+}
+
+int profile_sample_index(const struct profile *p, struct str name, struct err *err)
+{
+	struct str bare = str_starts(name, STR("inuse_")) ? str_skip(name, 6) : name;
+	long long i;
+
+	if (name.n == 0) {
+		for (uint32_t t = 0; p->default_type && t < p->ntypes; t++) {
+			if (p->types[t].type == p->default_type)
+				return (int)t;
+		}
+		return (int)p->ntypes - 1;
+	}
+	if (parse_index(name, &i)) {
+		if (i >= 0 && i < (long long)p->ntypes)
+			return (int)i;
+		return err_set(err, -EINVAL, "sample_index %.*s is outside the range [0..%d]",
+			       STR_ARG(name), (int)p->ntypes - 1);
+	}
+	for (uint32_t t = 0; t < p->ntypes; t++) {
+		struct str type = profile_str(p, p->types[t].type);
+
+		if (str_eq(type, name) || str_eq(type, bare))
+			return (int)t;
+	}
+	return unknown_type(p, name, err);
+}

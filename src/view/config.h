@@ -1,0 +1,49 @@
+/*
+ * config.h - what a person can choose about a report
+ *
+ * One field per option; ui/options.c has one table entry per field, which is the flag, the
+ * shell variable, the help text and the manual line.  Strings are never NULL ("" is unset)
+ * and belong to whoever filled in the struct; copying the struct copies the choice.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef VIEW_CONFIG_H
+#define VIEW_CONFIG_H
+
+#include <stdbool.h>
+
+struct config {
+	const char *output;
+
+	bool call_tree;
+	bool relative_percentages;
+	const char *unit;
+	bool compact_labels;
+	const char *source_path;
+	const char *trim_path;
+	bool intel_syntax;
+	bool mean;
+	const char *sample_index;
+	double divide_by;
+	bool normalize;
+	const char *sort; /* "flat" or "cum" */
+
+	const char *tagroot, *tagleaf;
+
+	bool drop_negative;
+	int nodecount; /* -1: the command's own default */
+	double nodefraction, edgefraction;
+	bool trim;
+	const char *focus, *ignore, *prune_from, *hide, *show, *show_from;
+	const char *tagfocus, *tagignore, *tagshow, *taghide;
+	bool noinlines;
+	bool showcolumns;
+
+	const char *granularity; /* functions filefunctions files lines addresses */
+
+	/* Ours, not the reference's. */
+	const char *format;  /* "text", "json" or "csv" */
+	const char *dialect; /* "go1.19", "go1.11" or "modern": dates, minutes, tags heading */
+};
+
+#endif /* VIEW_CONFIG_H */

@@ -1,0 +1,69 @@
+/*
+ * pb.h - walk protobuf wire format, without allocating
+ *
+ * A cursor walks one message; a nested message gets a cursor of its own.  All cursors of one
+ * input share a status, and the first failure sticks: from then on pb_next() and pb_varint()
+ * return false.  Loops simply end, and the caller looks at the status once, when it is done.
+ *
+ * Numbers are read as the reference reads them: a varint of up to ten bytes, of which the bits
+ * beyond 64 are dropped.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef WIRE_PB_H
+#define WIRE_PB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pb_status {
+	const uint8_t *start; /* of the whole input, to tell offsets */
+	const char *why;      /* NULL while all is well */
+	size_t offset;        /* of the byte that was refused */
+};
+
+struct pb {
+	const uint8_t *p, *end;
+	struct pb_status *st;
+};
+
+enum pb_type { PB_VARINT = 0, PB_FIXED64 = 1, PB_BYTES = 2, PB_FIXED32 = 5 };
+
+/*
+ * 'body' spans the field's bytes: the payload of a length-delimited field, or the encoding of a
+ * lone number.  Read with pb_varint(), a lone number thus looks like a packed list of one.
+ */
+struct pb_field {
+	uint64_t num;
+	enum pb_type type;
+	struct pb body;
+};
+
+/* pb_open() starts a walk over 'len' bytes and resets 'st'. */
+struct pb pb_open(const void *buf, size_t len, struct pb_status *st);
+
+/* pb_next() reads one field.  False at the end of the message or on failure. */
+bool pb_next(struct pb *r, struct pb_field *f);
+
+/* The slow half of pb_varint(), for numbers of two bytes and more. */
+bool pb_varint_long(struct pb *r, uint64_t *v);
+
+/* pb_varint() reads one varint.  False at the end or on failure. */
+static inline bool pb_varint(struct pb *r, uint64_t *v)
+{
+	if (r->p < r->end && *r->p < 0x80) {
+		*v = *r->p++;
+		return true;
+	}
+	return pb_varint_long(r, v);
+}
+
+/* The value of a field that must be a number, or a message or string; else a failure. */
+uint64_t pb_u64(const struct pb_field *f);
+struct pb pb_msg(const struct pb_field *f);
+
+/* pb_fail() records the first failure, at the cursor; later ones are ignored. */
+void pb_fail(const struct pb *r, const char *why);
+
+#endif /* WIRE_PB_H */
