@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A thin front: Meson does the work, in build/ (and build-asan/, build-fuzz/).
+
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 600
+PROFILE ?= tests/profiles/voltha-leak.pb.gz
+
+.PHONY: all build run test asan fuzz fuzz-night bench format lint install clean
+
+all: build
+
+build/build.ninja:
+	tools/setup build
+	meson setup build --prefix=$(PREFIX)
+
+build: build/build.ninja
+	ninja -C build sonde
+
+# What the tool looks like, on a profile that comes with the project.
+run: build
+	tools/setup run
+	build/sonde -top -nodecount=20 $(PROFILE)
+
+test:
+	tools/setup test
+	$(MAKE) build
+	meson test -C build --print-errorlogs
+
+asan:
+	tools/setup test
+	test -d build-asan || meson setup build-asan -Db_sanitize=address,undefined
+	meson test -C build-asan --print-errorlogs
+
+fuzz:
+	tools/setup test
+	tools/fuzz $(FUZZ_SECONDS)
+
+# The same, two hours each.
+fuzz-night:
+	$(MAKE) fuzz FUZZ_SECONDS=7200
+
+bench:
+	tools/setup bench
+	$(MAKE) build
+	bench/run
+
+format:
+	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')
+
+lint: build/build.ninja
+	tools/lint
+
+install: build
+	meson install -C build
+
+clean:
+	rm -rf build build-asan build-fuzz
