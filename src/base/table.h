@@ -69,6 +69,12 @@ static inline void table_put(struct table *t, const struct probe *at, uint32_t v
 	t->used++;
 }
 
+/* Puts 'value' in the place of the entry that table_next() found. */
+static inline void table_replace(struct table *t, const struct probe *at, uint32_t value)
+{
+	t->slots[at->i].value = value + 1;
+}
+
 /*
  * table_reserve() makes room for one more; call it before table_probe().  'rehash' gives the
  * hash of an entry, since the table keeps only half of it.

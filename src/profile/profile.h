@@ -67,7 +67,7 @@ struct line {
 struct location {
 	uint64_t id;
 	uint64_t address;
-	uint32_t mapping;     /* index, or NONE */
+	uint32_t mapping;      /* index, or NONE */
 	uint32_t line, nlines; /* lines[line .. line + nlines) */
 	bool is_folded;
 };
@@ -84,10 +84,10 @@ struct label {
 };
 
 struct sample {
-	uint64_t stack;   /* stacks[stack .. stack + depth): locations, leaf first */
+	uint64_t stack; /* stacks[stack .. stack + depth): locations, leaf first */
 	uint32_t depth;
 	uint32_t nlabels;
-	uint64_t label;   /* labels[label .. label + nlabels) */
+	uint64_t label; /* labels[label .. label + nlabels) */
 };
 
 /* The numbered strings of a profile and of all views of it: they only ever grow. */

@@ -1,0 +1,88 @@
+/*
+ * labels.c - the labels of one sample
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "profile/labels.h"
+
+#include "base/xalloc.h"
+#include "profile/profile.h"
+
+#include <stdlib.h>
+
+bool label_is_string(const struct label *l)
+{
+	return l->str != NONE;
+}
+
+bool label_same_key(const struct label *a, const struct label *b)
+{
+	return a->key == b->key && label_is_string(a) == label_is_string(b);
+}
+
+static bool label_before(const struct profile *p, const struct label *a, const struct label *b)
+{
+	if (label_is_string(a) != label_is_string(b))
+		return label_is_string(a);
+	if (a->key == b->key)
+		return false;
+	return str_cmp(profile_str(p, a->key), profile_str(p, b->key)) < 0;
+}
+
+static void merge_halves(const struct profile *p, struct label *l, size_t half, size_t n,
+			 struct label *scratch)
+{
+	size_t i = 0, j = half;
+
+	memcpy(scratch, l, n * sizeof(*l));
+	for (size_t k = 0; k < n; k++) {
+		if (j == n || (i < half && !label_before(p, &scratch[j], &scratch[i])))
+			l[k] = scratch[i++];
+		else
+			l[k] = scratch[j++];
+	}
+}
+
+/* Stable; few samples have more than three labels, hostile ones may have millions. */
+static void sort(const struct profile *p, struct label *l, size_t n, struct label *scratch)
+{
+	if (n < 2)
+		return;
+	sort(p, l, n / 2, scratch);
+	sort(p, l + n / 2, n - n / 2, scratch);
+	if (label_before(p, &l[n / 2], &l[n / 2 - 1]))
+		merge_halves(p, l, n / 2, n, scratch);
+}
+
+static void fill_units(struct label *l, size_t n)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < n; i++)
+		any |= l[i].unit != NONE;
+	for (size_t i = 0; any && i < n; i++) {
+		if (l[i].unit == NONE)
+			l[i].unit = 0;
+	}
+}
+
+void labels_normalize(const struct profile *p, struct label *l, size_t n)
+{
+	struct label few[16];
+	struct label *scratch = n <= 16 ? few : xmalloc(n, sizeof(*scratch));
+	size_t end;
+
+	sort(p, l, n, scratch);
+	for (size_t i = 0; i < n; i = end) {
+		for (end = i + 1; end < n && label_same_key(&l[i], &l[end]); end++)
+			;
+		if (!label_is_string(&l[i]))
+			fill_units(l + i, end - i);
+		for (size_t k = i; k < end && label_is_string(&l[k]); k++) {
+			l[k].unit = NONE;
+			l[k].num = 0;
+		}
+	}
+	if (scratch != few)
+		free(scratch);
+}

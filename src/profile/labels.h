@@ -1,0 +1,26 @@
+/*
+ * labels.h - the labels of one sample
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PROFILE_LABELS_H
+#define PROFILE_LABELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct label;
+struct profile;
+
+/*
+ * labels_normalize() puts 'n' labels into the order profile.h promises, and gives every numeric
+ * label of a key a unit (the empty one) if any of that key has one.
+ */
+void labels_normalize(const struct profile *p, struct label *labels, size_t n);
+
+bool label_is_string(const struct label *l);
+
+/* The same key and kind: such labels stand side by side, and print as one list. */
+bool label_same_key(const struct label *a, const struct label *b);
+
+#endif /* PROFILE_LABELS_H */

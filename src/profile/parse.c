@@ -1,0 +1,51 @@
+/*
+ * parse.c - from bytes in any format we read to a struct profile
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/err.h"
+#include "profile/decode.h"
+#include "profile/legacy.h"
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+/*
+ * Bytes that start as a Profile message does (a first sample type) were meant to be one, and the
+ * place where they stop being one helps more than "unrecognized".
+ */
+static bool looks_like_message(const struct file_bytes *b)
+{
+	return b->n > 2 && b->p[0] == 0x0a && (unsigned char)b->p[1] <= 20;
+}
+
+static int unrecognized(const struct file_bytes *b, const struct err *place, struct err *err)
+{
+	if (looks_like_message(b))
+		return err_set(err, -EBADMSG,
+			       "parsing profile: unrecognized profile format (%.200s)", place->msg);
+	return err_set(err, -EBADMSG, "parsing profile: unrecognized profile format");
+}
+
+int profile_parse(struct file_bytes *bytes, struct profile **out, struct err *err)
+{
+	struct err place;
+	int rc = profile_decode(bytes, out, &place);
+
+	if (rc == 0)
+		return 0;
+	if (rc == -EILSEQ)
+		return err_set(err, rc, "malformed profile: %s", place.msg);
+	if (rc != -EBADMSG)
+		return err_set(err, rc, "parsing profile: %s", place.msg);
+
+	rc = legacy_parse((struct str){ bytes->p, bytes->n }, out, err);
+	if (rc == 0)
+		file_bytes_release(bytes);
+	else if (rc == -ENOTSUP)
+		rc = unrecognized(bytes, &place, err);
+	else
+		err_wrap(err, rc, "parsing profile");
+	return rc;
+}
