@@ -1,0 +1,713 @@
+/*
+ * merge.c - several profiles become one, and one becomes tidy
+ *
+ * One walk over all samples, in order.  A location is looked at when a sample first uses it, and
+ * remembered by its place in its own profile, so that nearly every stack entry costs one array
+ * access.  Sums of the parts bound the size of every table, so all are allocated once.
+ *
+ * With a single source the result's stacks, samples, values and labels are the source's own
+ * arrays: the write position never overtakes the read position, since samples only go away.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "profile/merge.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/units.h"
+#include "base/xalloc.h"
+#include "profile/labels.h"
+#include "profile/profile.h"
+
+#include <errno.h>
+
+struct merger {
+	struct profile *out;
+	struct table samples, locations, functions, mappings, comments;
+	uint64_t *hashes; /* of the samples in 'out' */
+	bool in_place;
+
+	/* About the source being read: where its parts went, NONE for not yet. */
+	const struct profile *src;
+	uint32_t *location_map, *function_map, *mapping_map, *string_map;
+};
+
+/* ------------------------------------------------------------------ strings and functions */
+
+static uint32_t map_string(struct merger *m, uint32_t s)
+{
+	if (m->in_place)
+		return s;
+	if (m->string_map[s] == NONE)
+		m->string_map[s] = profile_intern_copy(m->out, profile_str(m->src, s));
+	return m->string_map[s];
+}
+
+/* As map_string(), where NONE stands for "no string". */
+static uint32_t map_optional(struct merger *m, uint32_t s)
+{
+	return s == NONE ? NONE : map_string(m, s);
+}
+
+static uint64_t hash_function(uint32_t i, const void *ctx)
+{
+	const struct function *f = &((const struct profile *)ctx)->functions[i];
+	uint64_t h = hash_mix(f->name, f->file);
+
+	return hash_mix(h, hash_mix(f->system_name, (uint64_t)f->start_line));
+}
+
+static bool same_function(const struct function *a, const struct function *b)
+{
+	return a->name == b->name && a->file == b->file && a->system_name == b->system_name &&
+	       a->start_line == b->start_line;
+}
+
+static uint32_t add_function(struct merger *m, const struct function *from)
+{
+	struct profile *out = m->out;
+	struct function *to = &out->functions[out->nfunctions];
+	struct probe at;
+
+	*to = (struct function){ .id = (uint64_t)out->nfunctions + 1,
+				 .start_line = from->start_line,
+				 .name = map_string(m, from->name),
+				 .system_name = map_string(m, from->system_name),
+				 .file = map_string(m, from->file) };
+	table_reserve(&m->functions, hash_function, out);
+	at = table_probe(&m->functions, hash_function(out->nfunctions, out));
+	while (table_next(&m->functions, &at)) {
+		if (same_function(&out->functions[at.value], to))
+			return at.value;
+	}
+	table_put(&m->functions, &at, out->nfunctions);
+	return out->nfunctions++;
+}
+
+static uint32_t map_function(struct merger *m, uint32_t f)
+{
+	if (m->function_map[f] == NONE)
+		m->function_map[f] = add_function(m, &m->src->functions[f]);
+	return m->function_map[f];
+}
+
+/* ------------------------------------------------------------------ mappings */
+
+/* The address space layout differs from run to run: only sizes, in pages, are compared. */
+static uint64_t mapping_size(const struct mapping *m)
+{
+	uint64_t size = m->limit - m->start + 0xfff;
+
+	return size - size % 0x1000;
+}
+
+static uint32_t mapping_name(const struct mapping *m)
+{
+	return m->build_id ? m->build_id : m->file;
+}
+
+static uint64_t hash_mapping(uint32_t i, const void *ctx)
+{
+	const struct mapping *m = &((const struct profile *)ctx)->mappings[i];
+
+	return hash_mix(mapping_size(m), hash_mix(m->offset, mapping_name(m)));
+}
+
+static bool same_mapping(const struct mapping *a, const struct mapping *b)
+{
+	return mapping_size(a) == mapping_size(b) && a->offset == b->offset &&
+	       mapping_name(a) == mapping_name(b);
+}
+
+static uint32_t add_mapping(struct merger *m, const struct mapping *from)
+{
+	struct profile *out = m->out;
+	struct mapping *to = &out->mappings[out->nmappings];
+	struct probe at;
+
+	*to = *from;
+	to->id = (uint64_t)out->nmappings + 1;
+	to->file = map_string(m, from->file);
+	to->build_id = map_string(m, from->build_id);
+	table_reserve(&m->mappings, hash_mapping, out);
+	at = table_probe(&m->mappings, hash_mapping(out->nmappings, out));
+	while (table_next(&m->mappings, &at)) {
+		if (same_mapping(&out->mappings[at.value], to))
+			return at.value;
+	}
+	table_put(&m->mappings, &at, out->nmappings);
+	return out->nmappings++;
+}
+
+static uint32_t map_mapping(struct merger *m, uint32_t i)
+{
+	if (i == NONE)
+		return NONE;
+	if (m->mapping_map[i] == NONE)
+		m->mapping_map[i] = add_mapping(m, &m->src->mappings[i]);
+	return m->mapping_map[i];
+}
+
+/* ------------------------------------------------------------------ locations */
+
+static uint64_t hash_location(uint32_t i, const void *ctx)
+{
+	const struct profile *p = ctx;
+	const struct location *l = &p->locations[i];
+	uint64_t start = l->mapping == NONE ? 0 : p->mappings[l->mapping].start;
+	uint64_t h = hash_mix(l->address - start, l->mapping + ((uint64_t)l->is_folded << 32));
+
+	for (uint32_t k = 0; k < l->nlines; k++) {
+		const struct line *ln = &p->lines[l->line + k];
+
+		h = hash_mix(h ^ ln->function, (uint64_t)ln->line ^ ((uint64_t)ln->column << 32));
+	}
+	return h;
+}
+
+static bool same_line(const struct line *a, const struct line *b)
+{
+	return a->function == b->function && a->line == b->line && a->column == b->column;
+}
+
+static bool same_location(const struct profile *p, const struct location *a,
+			  const struct location *b)
+{
+	if (a->address != b->address || a->mapping != b->mapping || a->nlines != b->nlines ||
+	    a->is_folded != b->is_folded)
+		return false;
+	for (uint32_t i = 0; i < a->nlines; i++) {
+		if (!same_line(&p->lines[a->line + i], &p->lines[b->line + i]))
+			return false;
+	}
+	return true;
+}
+
+static uint32_t add_location(struct merger *m, const struct location *from)
+{
+	struct profile *out = m->out;
+	struct location *to = &out->locations[out->nlocations];
+	struct probe at;
+
+	*to = *from;
+	to->id = (uint64_t)out->nlocations + 1;
+	to->mapping = map_mapping(m, from->mapping);
+	if (to->mapping != NONE)
+		to->address +=
+			out->mappings[to->mapping].start - m->src->mappings[from->mapping].start;
+	to->line = out->nlines;
+	for (uint32_t i = 0; i < from->nlines; i++) {
+		out->lines[to->line + i] = m->src->lines[from->line + i];
+		out->lines[to->line + i].function =
+			map_function(m, m->src->lines[from->line + i].function);
+	}
+	table_reserve(&m->locations, hash_location, out);
+	at = table_probe(&m->locations, hash_location(out->nlocations, out));
+	while (table_next(&m->locations, &at)) {
+		if (same_location(out, &out->locations[at.value], to))
+			return at.value;
+	}
+	table_put(&m->locations, &at, out->nlocations);
+	out->nlines += from->nlines;
+	return out->nlocations++;
+}
+
+/* ------------------------------------------------------------------ samples */
+
+static bool is_zero(const int64_t *values, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (values[i] != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Writes the stack of 'from' at the end of the result's, and returns its hash. */
+static uint64_t map_stack(struct merger *m, const struct sample *from)
+{
+	uint32_t *to = m->out->stacks + m->out->nstacks;
+	const uint32_t *stack = m->src->stacks + from->stack;
+
+	for (uint32_t i = 0; i < from->depth; i++) {
+		uint32_t l = stack[i];
+		uint32_t known = m->location_map[l];
+
+		if (known == NONE) {
+			known = add_location(m, &m->src->locations[l]);
+			m->location_map[l] = known;
+		}
+		to[i] = known;
+	}
+	return hash_bytes(to, from->depth * sizeof(*to), 0);
+}
+
+static uint64_t map_labels(struct merger *m, const struct sample *from, uint64_t h)
+{
+	struct label *to = m->out->labels + m->out->nlabels;
+
+	for (uint32_t i = 0; i < from->nlabels; i++) {
+		struct label l = m->src->labels[from->label + i];
+
+		to[i] = (struct label){ .key = map_string(m, l.key),
+					.str = map_optional(m, l.str),
+					.unit = map_optional(m, l.unit),
+					.num = l.num };
+		h = hash_mix(h ^ to[i].key, hash_mix(to[i].str, to[i].unit) ^ (uint64_t)l.num);
+	}
+	return h;
+}
+
+static bool same_labels(const struct label *a, const struct label *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (a[i].key != b[i].key || a[i].str != b[i].str || a[i].unit != b[i].unit ||
+		    a[i].num != b[i].num)
+			return false;
+	}
+	return true;
+}
+
+static bool same_sample(const struct profile *p, const struct sample *a, const struct sample *b)
+{
+	return a->depth == b->depth && a->nlabels == b->nlabels &&
+	       memcmp(p->stacks + a->stack, p->stacks + b->stack, a->depth * sizeof(*p->stacks)) ==
+		       0 &&
+	       same_labels(p->labels + a->label, p->labels + b->label, a->nlabels);
+}
+
+static uint64_t hash_sample(uint32_t i, const void *ctx)
+{
+	return ((const struct merger *)ctx)->hashes[i];
+}
+
+static void add_sample(struct merger *m, size_t i)
+{
+	struct profile *out = m->out;
+	struct sample from = m->src->samples[i];
+	const int64_t *values = sample_values(m->src, i);
+	uint64_t h = map_labels(m, &from, map_stack(m, &from));
+	struct sample to = { .stack = out->nstacks,
+			     .depth = from.depth,
+			     .label = out->nlabels,
+			     .nlabels = from.nlabels };
+	struct probe at;
+
+	table_reserve(&m->samples, hash_sample, m);
+	at = table_probe(&m->samples, h);
+	while (table_next(&m->samples, &at)) {
+		if (m->hashes[at.value] != h || !same_sample(out, &out->samples[at.value], &to))
+			continue;
+		for (uint32_t t = 0; t < out->ntypes; t++)
+			sample_values(out, at.value)[t] =
+				(int64_t)((uint64_t)sample_values(out, at.value)[t] +
+					  (uint64_t)values[t]);
+		return;
+	}
+	table_put(&m->samples, &at, (uint32_t)out->nsamples);
+	m->hashes[out->nsamples] = h;
+	memmove(sample_values(out, out->nsamples), values, out->ntypes * sizeof(*values));
+	out->samples[out->nsamples++] = to;
+	out->nstacks += to.depth;
+	out->nlabels += to.nlabels;
+}
+
+/* ------------------------------------------------------------------ the walk */
+
+static uint32_t *none_map(size_t n)
+{
+	uint32_t *map = xmalloc(n, sizeof(*map));
+
+	memset(map, 0xff, n * sizeof(*map));
+	return map;
+}
+
+static void add_source(struct merger *m, const struct profile *src)
+{
+	AUTO(freep) uint32_t *locations = none_map(src->nlocations);
+	AUTO(freep) uint32_t *functions = none_map(src->nfunctions);
+	AUTO(freep) uint32_t *mappings = none_map(src->nmappings);
+	AUTO(freep) uint32_t *strings = none_map(src->strings->n);
+
+	m->src = src;
+	m->location_map = locations;
+	m->function_map = functions;
+	m->mapping_map = mappings;
+	m->string_map = strings;
+	/* The first mapping is the program, whatever the samples use first. */
+	if (m->out->nmappings == 0 && src->nmappings > 0)
+		map_mapping(m, 0);
+	for (size_t i = 0; i < src->nsamples; i++) {
+		if (!is_zero(sample_values(src, i), src->ntypes))
+			add_sample(m, i);
+	}
+}
+
+static uint64_t hash_comment(uint32_t i, const void *ctx)
+{
+	return hash_mix(((const struct profile *)ctx)->comments[i], 3);
+}
+
+static void add_comment(struct merger *m, uint32_t c)
+{
+	struct profile *out = m->out;
+	struct probe at;
+
+	table_reserve(&m->comments, hash_comment, out);
+	at = table_probe(&m->comments, hash_mix(c, 3));
+	while (table_next(&m->comments, &at)) {
+		if (out->comments[at.value] == c)
+			return;
+	}
+	table_put(&m->comments, &at, out->ncomments);
+	out->comments[out->ncomments++] = c;
+}
+
+static void add_comments(struct merger *m, const struct profile *src)
+{
+	for (uint32_t i = 0; i < src->ncomments; i++)
+		add_comment(m, profile_intern_copy(m->out, profile_str(src, src->comments[i])));
+}
+
+static uint32_t copy_string(struct profile *out, const struct profile *src, uint32_t s)
+{
+	return profile_intern_copy(out, profile_str(src, s));
+}
+
+static void combine_header(struct merger *m, const struct profile *src)
+{
+	struct profile *out = m->out;
+
+	if (out->time_nanos == 0 || src->time_nanos < out->time_nanos)
+		out->time_nanos = src->time_nanos;
+	out->duration_nanos += src->duration_nanos;
+	if (out->period == 0 || out->period < src->period)
+		out->period = src->period;
+	if (out->default_type == 0)
+		out->default_type = copy_string(out, src, src->default_type);
+	if (out->doc_url == 0)
+		out->doc_url = copy_string(out, src, src->doc_url);
+	add_comments(m, src);
+}
+
+static void first_header(struct profile *out, const struct profile *src)
+{
+	out->ntypes = src->ntypes;
+	out->types = xarena(&out->arena, src->ntypes, sizeof(*out->types));
+	for (uint32_t i = 0; i < src->ntypes; i++) {
+		out->types[i].type = copy_string(out, src, src->types[i].type);
+		out->types[i].unit = copy_string(out, src, src->types[i].unit);
+	}
+	out->drop_frames = copy_string(out, src, src->drop_frames);
+	out->keep_frames = copy_string(out, src, src->keep_frames);
+	out->period_type.type = copy_string(out, src, src->period_type.type);
+	out->period_type.unit = copy_string(out, src, src->period_type.unit);
+}
+
+/* Every table at the size it can at most reach.  Untouched pages cost nothing. */
+static void make_room(struct merger *m, struct profile **srcs, size_t n)
+{
+	struct profile *out = m->out, sum = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		sum.nsamples += srcs[i]->nsamples;
+		sum.nstacks += srcs[i]->nstacks;
+		sum.nlabels += srcs[i]->nlabels;
+		sum.nmappings += srcs[i]->nmappings;
+		sum.nlocations += srcs[i]->nlocations;
+		sum.nlines += srcs[i]->nlines;
+		sum.nfunctions += srcs[i]->nfunctions;
+		sum.ncomments += srcs[i]->ncomments;
+	}
+	out->mappings = xarena(&out->arena, sum.nmappings, sizeof(*out->mappings));
+	out->locations = xarena(&out->arena, sum.nlocations + 1, sizeof(*out->locations));
+	out->lines = xarena(&out->arena, sum.nlines, sizeof(*out->lines));
+	out->functions = xarena(&out->arena, sum.nfunctions + 1, sizeof(*out->functions));
+	out->comments = xarena(&out->arena, sum.ncomments, sizeof(*out->comments));
+	m->hashes = xmalloc(sum.nsamples, sizeof(*m->hashes));
+	table_init(&m->samples, sum.nsamples);
+	table_init(&m->locations, sum.nlocations);
+	table_init(&m->functions, sum.nfunctions);
+	table_init(&m->mappings, sum.nmappings);
+	table_init(&m->comments, 0);
+	if (m->in_place)
+		return;
+	out->samples = xarena(&out->arena, sum.nsamples, sizeof(*out->samples));
+	out->values = xarena(&out->arena, sum.nsamples * srcs[0]->ntypes, sizeof(*out->values));
+	out->stacks = xarena(&out->arena, sum.nstacks, sizeof(*out->stacks));
+	out->labels = xarena(&out->arena, sum.nlabels, sizeof(*out->labels));
+}
+
+/* The result of tidying 'p' in place: 'p' itself, emptied, with the arrays it had. */
+static struct profile *hollow(struct profile *p)
+{
+	struct profile *out = xmalloc(1, sizeof(*out));
+
+	*out = (struct profile){ .arena = p->arena,
+				 .strings = p->strings,
+				 .samples = p->samples,
+				 .values = p->values,
+				 .stacks = p->stacks,
+				 .labels = p->labels,
+				 .bytes = p->bytes };
+	return out;
+}
+
+static void merger_release(struct merger *m)
+{
+	table_release(&m->samples);
+	table_release(&m->locations);
+	table_release(&m->functions);
+	table_release(&m->mappings);
+	table_release(&m->comments);
+	free(m->hashes);
+}
+
+static bool has_zero_sample(const struct profile *p)
+{
+	for (size_t i = 0; i < p->nsamples; i++) {
+		if (is_zero(sample_values(p, i), p->ntypes))
+			return true;
+	}
+	return false;
+}
+
+static struct profile *merge(struct profile **srcs, size_t n)
+{
+	AUTO(merger_release) struct merger m = { .in_place = n == 1 };
+	struct profile *again;
+
+	m.out = m.in_place ? hollow(srcs[0]) : profile_new();
+	make_room(&m, srcs, n);
+	first_header(m.out, srcs[0]);
+	for (size_t i = 0; i < n; i++)
+		combine_header(&m, srcs[i]);
+	for (size_t i = 0; i < n; i++)
+		add_source(&m, srcs[i]);
+	if (m.in_place)
+		free(srcs[0]);
+	for (size_t i = 0; !m.in_place && i < n; i++)
+		profile_free(srcs[i]);
+	if (!has_zero_sample(m.out))
+		return m.out;
+	again = m.out;
+	return merge(&again, 1);
+}
+
+/* ------------------------------------------------------------------ common units */
+
+static struct str without_s(struct str s)
+{
+	return str_ends(s, STR("s")) ? (struct str){ s.p, s.n - 1 } : s;
+}
+
+struct named_type {
+	struct str type, unit;
+};
+
+static struct named_type named(const struct profile *p, struct value_type vt)
+{
+	return (struct named_type){ profile_str(p, vt.type), profile_str(p, vt.unit) };
+}
+
+static bool compatible(struct named_type a, struct named_type b)
+{
+	return str_eq(without_s(a.type), without_s(b.type)) &&
+	       (str_eq(a.unit, b.unit) || unit_compatible(a.unit, b.unit));
+}
+
+static double ratio_between(struct str from, struct str to)
+{
+	struct str unit;
+
+	return unit_scale(1, from, (struct unit_target){ to, false }, &unit);
+}
+
+/* Narrows '*finest' to the finer of itself and 't'. */
+static int finer(struct named_type *finest, struct named_type t, const char *what, struct err *err)
+{
+	if (!compatible(*finest, t))
+		return err_set(err, -EINVAL,
+			       "%s: incompatible types: {%.*s %.*s 0 0} {%.*s %.*s 0 0}", what,
+			       STR_ARG(finest->type), STR_ARG(finest->unit), STR_ARG(t.type),
+			       STR_ARG(t.unit));
+	if (ratio_between(t.unit, finest->unit) < 1)
+		*finest = t;
+	return 0;
+}
+
+static void scale_types(struct profile *p, const double *ratios)
+{
+	size_t kept = 0;
+	bool all_ones = true;
+
+	for (uint32_t t = 0; t < p->ntypes; t++)
+		all_ones &= ratios[t] == 1;
+	for (size_t i = 0; !all_ones && i < p->nsamples; i++) {
+		int64_t *v = sample_values(p, i);
+		bool keep = false;
+
+		for (uint32_t t = 0; t < p->ntypes; t++) {
+			if (ratios[t] == 1)
+				continue;
+			v[t] = f64_to_i64(__builtin_round((double)v[t] * ratios[t]));
+			keep |= v[t] != 0;
+		}
+		if (!keep)
+			continue;
+		p->samples[kept] = p->samples[i];
+		memmove(sample_values(p, kept++), v, p->ntypes * sizeof(*v));
+	}
+	if (!all_ones)
+		p->nsamples = kept;
+}
+
+static void set_units(struct profile *p, const struct named_type *finest)
+{
+	AUTO(freep) double *ratios = xmalloc(p->ntypes, sizeof(*ratios));
+
+	for (uint32_t t = 0; t < p->ntypes; t++) {
+		ratios[t] = ratio_between(profile_str(p, p->types[t].unit), finest[t].unit);
+		p->types[t].unit = profile_intern_copy(p, finest[t].unit);
+	}
+	scale_types(p, ratios);
+}
+
+static void set_period_unit(struct profile *p, struct str unit)
+{
+	struct str got;
+	double period = unit_scale(p->period, profile_str(p, p->period_type.unit),
+				   (struct unit_target){ unit, false }, &got);
+
+	p->period = f64_to_i64(period);
+	p->period_type.unit = profile_intern_copy(p, unit);
+}
+
+static int common_units(struct profile **ps, size_t n, struct err *err)
+{
+	struct named_type period = named(ps[0], ps[0]->period_type);
+	AUTO(freep) struct named_type *finest = xmalloc(ps[0]->ntypes, sizeof(*finest));
+	int rc = 0;
+
+	for (size_t i = 1; rc == 0 && i < n; i++)
+		rc = finer(&period, named(ps[i], ps[i]->period_type), "period type", err);
+	for (size_t i = 1; rc == 0 && i < n; i++) {
+		if (ps[i]->ntypes != ps[0]->ntypes)
+			rc = err_set(err, -EINVAL, "inconsistent samples type count: %u != %u",
+				     ps[0]->ntypes, ps[i]->ntypes);
+	}
+	for (uint32_t t = 0; rc == 0 && t < ps[0]->ntypes; t++) {
+		finest[t] = named(ps[0], ps[0]->types[t]);
+		for (size_t i = 1; rc == 0 && i < n; i++)
+			rc = finer(&finest[t], named(ps[i], ps[i]->types[t]), "sample types", err);
+	}
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		set_period_unit(ps[i], period.unit);
+		set_units(ps[i], finest);
+	}
+	return rc;
+}
+
+/* ------------------------------------------------------------------ the rest */
+
+static bool equal_type(struct named_type a, struct named_type b)
+{
+	return str_eq(a.type, b.type) && str_eq(a.unit, b.unit);
+}
+
+/* What common_units() lets pass for its plural s, the merge itself does not. */
+static int check_equal(const struct profile *a, const struct profile *b, struct err *err)
+{
+	struct named_type x = named(a, a->period_type), y = named(b, b->period_type);
+
+	if (!equal_type(x, y))
+		return err_set(err, -EINVAL,
+			       "incompatible period types &{%.*s %.*s 0 0} and &{%.*s %.*s 0 0}",
+			       STR_ARG(x.type), STR_ARG(x.unit), STR_ARG(y.type), STR_ARG(y.unit));
+	for (uint32_t t = 0; t < a->ntypes && t < b->ntypes; t++) {
+		x = named(a, a->types[t]);
+		y = named(b, b->types[t]);
+		if (!equal_type(x, y))
+			return err_set(
+				err, -EINVAL, "incompatible sample types %.*s/%.*s and %.*s/%.*s",
+				STR_ARG(x.type), STR_ARG(x.unit), STR_ARG(y.type), STR_ARG(y.unit));
+	}
+	if (a->ntypes != b->ntypes)
+		return err_set(err, -EINVAL, "incompatible sample types: %u and %u of them",
+			       a->ntypes, b->ntypes);
+	return 0;
+}
+
+int profile_combine(struct profile **srcs, size_t n, struct profile **out, struct err *err)
+{
+	int rc = n > 1 ? common_units(srcs, n, err) : 0;
+
+	for (size_t i = 1; rc == 0 && i < n; i++)
+		rc = check_equal(srcs[0], srcs[i], err);
+	if (rc == 0) {
+		*out = merge(srcs, n);
+		return 0;
+	}
+	for (size_t i = 0; i < n; i++)
+		profile_free(srcs[i]);
+	return rc;
+}
+
+void profile_scale(struct profile *p, double ratio)
+{
+	AUTO(freep) double *ratios = xmalloc(p->ntypes, sizeof(*ratios));
+
+	for (uint32_t t = 0; t < p->ntypes; t++)
+		ratios[t] = ratio;
+	scale_types(p, ratios);
+}
+
+static int64_t total_of(const struct profile *p, uint32_t type)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->nsamples; i++)
+		sum += (uint64_t)sample_values(p, i)[type];
+	return (int64_t)sum;
+}
+
+int profile_normalize(struct profile *p, const struct profile *base, struct err *err)
+{
+	AUTO(freep) double *ratios = xmalloc(p->ntypes, sizeof(*ratios));
+	int rc = check_equal(p, base, err);
+
+	if (rc)
+		return rc;
+	for (uint32_t t = 0; t < p->ntypes; t++) {
+		int64_t mine = total_of(p, t);
+
+		ratios[t] = mine ? (double)total_of(base, t) / (double)mine : 0;
+	}
+	scale_types(p, ratios);
+	return 0;
+}
+
+void profile_set_label(struct profile *p, const char *key, const char *value)
+{
+	struct label mark = { .key = profile_intern_copy(p, str_of(key)),
+			      .str = profile_intern_copy(p, str_of(value)),
+			      .unit = NONE };
+	struct label *labels = xarena(&p->arena, p->nlabels + p->nsamples, sizeof(*labels));
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < p->nsamples; i++) {
+		struct sample *s = &p->samples[i];
+		uint64_t first = n;
+
+		labels[n++] = mark;
+		for (uint32_t k = 0; k < s->nlabels; k++) {
+			if (!label_same_key(&p->labels[s->label + k], &mark))
+				labels[n++] = p->labels[s->label + k];
+		}
+		s->label = first;
+		s->nlabels = (uint32_t)(n - first);
+		labels_normalize(p, labels + first, s->nlabels);
+	}
+	p->labels = labels;
+	p->nlabels = n;
+}
