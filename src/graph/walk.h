@@ -1,0 +1,41 @@
+/*
+ * walk.h - go through all stacks and add up
+ *
+ * These are the loops in which the time of a large profile goes: nine million frames for 300,000
+ * samples.  They run on all cores, each with sums of its own, added together at the end; sums do
+ * not depend on how the work was split.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GRAPH_WALK_H
+#define GRAPH_WALK_H
+
+#include "graph/node.h"
+#include "view/select.h"
+
+/* What a node is worth.  The divisors are 0 without a mean. */
+struct weight {
+	int64_t flat, cum;
+	int64_t flat_div, cum_div;
+};
+
+struct edge {
+	uint32_t src, dst; /* nodes: caller and callee */
+	int64_t weight, weight_div;
+	bool residual; /* goes over nodes that were left out */
+	bool inlined;  /* every call it stands for was inlined */
+	bool removed;
+};
+
+/* walk_nodes() gives each node its own value and that of everything below it, once per sample. */
+void walk_nodes(const struct nodes *n, const struct selection *s, struct weight *weights);
+
+/*
+ * walk_edges() finds who calls whom.  Nodes for which 'kept' is 0 are passed over ('kept' NULL
+ * keeps all).  If 'wanted' is not NULL, only edges to nodes for which it is not 0 are recorded. The
+ * result is sorted by caller and callee and freed by the caller.
+ */
+struct edge *walk_edges(const struct nodes *n, const struct selection *s, const uint8_t *kept,
+			const uint8_t *wanted, size_t *nedges);
+
+#endif /* GRAPH_WALK_H */
