@@ -366,6 +366,7 @@ static void compute_cutoffs(struct trimmer *t)
 	for (uint32_t i = 0; i < t->g->n; i++)
 		total = wrap_add(total, graph_at(t->g, i)->w.flat);
 	t->node_cutoff = cutoff(total, t->o->node_fraction);
+	t->g->tag_cutoff = t->node_cutoff;
 	t->edge_cutoff = cutoff(total, t->o->edge_fraction);
 }
 

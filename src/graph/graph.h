@@ -43,6 +43,7 @@ struct graph {
 	/* How it was trimmed. */
 	uint32_t before_top; /* nodes before only the top ones were kept */
 	uint32_t dropped_nodes, dropped_edges;
+	int64_t tag_cutoff; /* tags lighter than this are not worth showing */
 };
 
 enum graph_edges {

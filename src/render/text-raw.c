@@ -1,0 +1,247 @@
+/*
+ * text-raw.c - everything in a profile, as text
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/gotext.h"
+#include "base/out.h"
+#include "base/xalloc.h"
+#include "profile/labels.h"
+#include "profile/profile.h"
+#include "render/render.h"
+#include "report/report.h"
+
+#include <stdlib.h>
+
+#define LABEL_INDENT "                "
+
+/* Go prints 0 as 0x0, and so do we; C's "%#x" does not. */
+static void print_hex(struct out *o, uint64_t v)
+{
+	out_printf(o, "0x%llx", (unsigned long long)v);
+}
+
+static void print_i64(struct out *o, int64_t v, int width)
+{
+	out_printf(o, "%*lld", width, (long long)v);
+}
+
+static void print_types(struct out *o, const struct profile *p)
+{
+	struct out line;
+	struct str text;
+
+	out_init(&line, 0);
+	for (uint32_t i = 0; i < p->ntypes; i++) {
+		out_str(&line, profile_str(p, p->types[i].type));
+		out_char(&line, '/');
+		out_str(&line, profile_str(p, p->types[i].unit));
+		out_text(&line, p->types[i].type == p->default_type ? "[dflt] " : " ");
+	}
+	text = go_trim(out_view(&line));
+	out_str(o, text);
+	out_char(o, '\n');
+	out_release(&line);
+}
+
+/* "key:[a b]", with units "key:[1 bytes 2 bytes]"; returns how many labels that were. */
+static uint32_t print_key(struct out *o, const struct profile *p, const struct label *l, uint32_t n)
+{
+	uint32_t i;
+
+	out_str(o, profile_str(p, l->key));
+	out_text(o, ":[");
+	for (i = 0; i < n && label_same_key(&l[0], &l[i]); i++) {
+		if (i)
+			out_char(o, ' ');
+		if (label_is_string(&l[i]))
+			out_str(o, profile_str(p, l[i].str));
+		else
+			out_i64(o, l[i].num);
+		if (!label_is_string(&l[i]) && l[i].unit != NONE) {
+			out_char(o, ' ');
+			out_str(o, profile_str(p, l[i].unit));
+		}
+	}
+	out_char(o, ']');
+	return i;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+/* The labels of one kind on a line, in the order in which they print. */
+static void print_labels(struct out *o, const struct profile *p, const struct label *l, uint32_t n)
+{
+	struct arena a;
+	struct str *parts;
+	struct out one;
+	size_t k = 0;
+
+	if (n == 0)
+		return;
+	arena_init(&a, PROFILE_BUDGET);
+	parts = xarena(&a, n, sizeof(*parts));
+	out_init(&one, 0);
+	for (uint32_t i = 0; i < n;) {
+		one.n = 0;
+		i += print_key(&one, p, l + i, n - i);
+		parts[k++] = xarena_str(&a, out_view(&one));
+	}
+	qsort(parts, k, sizeof(*parts), by_text);
+	out_text(o, LABEL_INDENT);
+	for (size_t i = 0; i < k; i++) {
+		if (i)
+			out_char(o, ' ');
+		out_str(o, parts[i]);
+	}
+	out_char(o, '\n');
+	out_release(&one);
+	arena_release(&a);
+}
+
+static void print_sample(struct out *o, const struct profile *p, size_t i)
+{
+	const struct sample *s = &p->samples[i];
+	const struct label *l = p->labels + s->label;
+	uint32_t strings = 0;
+
+	for (uint32_t t = 0; t < p->ntypes; t++) {
+		out_char(o, ' ');
+		print_i64(o, sample_values(p, i)[t], 10);
+	}
+	out_text(o, ": ");
+	for (uint32_t k = 0; k < s->depth; k++) {
+		out_u64(o, p->locations[p->stacks[s->stack + k]].id);
+		out_char(o, ' ');
+	}
+	out_char(o, '\n');
+	while (strings < s->nlabels && label_is_string(&l[strings]))
+		strings++;
+	print_labels(o, p, l, strings);
+	print_labels(o, p, l + strings, s->nlabels - strings);
+}
+
+static void print_line(const struct report *r, struct out *o, const struct line *ln)
+{
+	const struct profile *p = r->v;
+	const struct function *f = &p->functions[ln->function];
+
+	out_str(o, profile_str(p, f->name));
+	out_char(o, ' ');
+	out_str(o, profile_str(p, f->file));
+	out_printf(o, ":%lld", (long long)ln->line);
+	if (r->cfg.showcolumns)
+		out_printf(o, ":%lld", (long long)ln->column);
+	out_printf(o, " s=%lld", (long long)f->start_line);
+	if (f->name != f->system_name) {
+		out_char(o, '(');
+		out_str(o, profile_str(p, f->system_name));
+		out_char(o, ')');
+	}
+	out_char(o, '\n');
+}
+
+static void print_location(const struct report *r, struct out *o, const struct location *l)
+{
+	const struct profile *p = r->v;
+
+	out_printf(o, "%6llu: ", (unsigned long long)l->id);
+	print_hex(o, l->address);
+	out_char(o, ' ');
+	if (l->mapping != NONE)
+		out_printf(o, "M=%llu ", (unsigned long long)p->mappings[l->mapping].id);
+	if (l->is_folded)
+		out_text(o, "[F] ");
+	if (l->nlines == 0)
+		out_char(o, '\n');
+	for (uint32_t i = 0; i < l->nlines; i++) {
+		if (i)
+			out_text(o, "             ");
+		print_line(r, o, &p->lines[l->line + i]);
+	}
+}
+
+static void print_mapping(struct out *o, const struct profile *p, const struct mapping *m)
+{
+	out_printf(o, "%llu: ", (unsigned long long)m->id);
+	print_hex(o, m->start);
+	out_char(o, '/');
+	print_hex(o, m->limit);
+	out_char(o, '/');
+	print_hex(o, m->offset);
+	out_char(o, ' ');
+	out_str(o, profile_str(p, m->file));
+	out_char(o, ' ');
+	out_str(o, profile_str(p, m->build_id));
+	out_printf(o, " %s%s%s%s\n", m->has_functions ? "[FN]" : "", m->has_filenames ? "[FL]" : "",
+		   m->has_line_numbers ? "[LN]" : "", m->has_inline_frames ? "[IN]" : "");
+}
+
+/* The reference cuts a duration to four characters. */
+static void print_duration(struct out *o, int64_t nanos)
+{
+	struct out d;
+
+	out_init(&d, 0);
+	go_duration(&d, nanos);
+	out_text(o, "Duration: ");
+	for (struct str rest = out_view(&d); rest.n;) {
+		size_t bytes;
+
+		(void)go_rune(rest, &bytes);
+		if (go_rune_count((struct str){ d.p, (size_t)(rest.p - d.p) + bytes }) > 4)
+			break;
+		out_bytes(o, rest.p, bytes);
+		rest = str_skip(rest, bytes);
+	}
+	out_char(o, '\n');
+	out_release(&d);
+}
+
+static void print_header(const struct report *r, struct out *o)
+{
+	const struct profile *p = r->v;
+
+	for (uint32_t i = 0; i < p->ncomments; i++) {
+		out_text(o, "Comment: ");
+		out_str(o, profile_str(p, p->comments[i]));
+		out_char(o, '\n');
+	}
+	if (p->doc_url && strcmp(r->cfg.dialect, "modern") == 0) {
+		out_text(o, "Doc: ");
+		out_str(o, profile_str(p, p->doc_url));
+		out_char(o, '\n');
+	}
+	out_text(o, "PeriodType: ");
+	out_str(o, profile_str(p, p->period_type.type));
+	out_char(o, ' ');
+	out_str(o, profile_str(p, p->period_type.unit));
+	out_printf(o, "\nPeriod: %lld\n", (long long)p->period);
+	if (p->time_nanos) {
+		out_text(o, "Time: ");
+		go_time(o, p->time_nanos, GO_DATE_FULL);
+		out_char(o, '\n');
+	}
+	if (p->duration_nanos)
+		print_duration(o, p->duration_nanos);
+}
+
+void render_raw_text(struct report *r, struct out *o)
+{
+	const struct profile *p = r->v;
+
+	print_header(r, o);
+	out_text(o, "Samples:\n");
+	print_types(o, p);
+	for (size_t i = 0; i < p->nsamples; i++)
+		print_sample(o, p, i);
+	out_text(o, "Locations\n");
+	for (uint32_t i = 0; i < p->nlocations; i++)
+		print_location(r, o, &p->locations[i]);
+	out_text(o, "Mappings\n");
+	for (uint32_t i = 0; i < p->nmappings; i++)
+		print_mapping(o, p, &p->mappings[i]);
+}
