@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/scratch.h"
 #include "base/xalloc.h"
 
 #include <errno.h>
@@ -90,6 +91,8 @@ static void forget(struct file_new *f)
 	if (f->out.fd >= 0)
 		close(f->out.fd);
 	out_release(&f->out);
+	if (f->temp)
+		scratch_forget(f->temp);
 	free(f->path);
 	free(f->temp);
 	*f = (struct file_new){ .out.fd = -1 };
@@ -118,6 +121,7 @@ static int open_temp(struct file_new *f, char *path, mode_t mode, struct err *er
 		free(path);
 		return code;
 	}
+	scratch_add(temp);
 	(void)fchmod(fd, mode);
 	*f = (struct file_new){ .path = path, .temp = temp };
 	out_init_fd(&f->out, fd);

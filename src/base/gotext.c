@@ -179,7 +179,7 @@ void go_float(struct out *o, double v)
 		return;
 	}
 	shortest_digits(v, buf, sizeof(buf));
-	exponent = atoi(strchr(buf, 'e') + 1);
+	exponent = (int)strtol(strchr(buf, 'e') + 1, NULL, 10);
 	ndigits = (int)(strcspn(buf, "e") - (strchr(buf, '.') != NULL) - (buf[0] == '-'));
 	if (exponent < -4 || exponent >= 6)
 		out_text(o, buf);
