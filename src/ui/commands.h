@@ -50,10 +50,11 @@ struct command {
 	bool ours;                  /* the reference does not have it */
 	const char *suffix;         /* of the file, without the dot: "pb.gz" */
 	const char *dot;            /* the report is a graph that "dot -T<this>" must lay out */
-	const char *const *viewers; /* programs to try in turn, up to NULL */
+	const char *const *viewers; /* programs to try in turn, up to NULL: see viewer.c */
 	const char *description;
 	const char *usage;   /* lines, or NULL */
-	const char *missing; /* why it is not available yet, or NULL */
+	const char *missing; /* what it needs that is not there yet, or NULL */
+	const char *instead; /* and what to use until then */
 };
 
 extern const struct command commands[]; /* by name, up to one without a name */

@@ -103,6 +103,9 @@ void option_get(const struct option *o, const void *base, struct out *to);
 int option_set(const struct option *o, void *base, struct str value, struct arena *a,
 	       struct err *err);
 
+/* Whether 'value' is one of the choices, if the option has choices.  0 or -EINVAL. */
+int option_check(const struct option *o, struct str value, struct err *err);
+
 /* Whether the member has its default value. */
 bool option_is_default(const struct option *o, const void *base);
 
@@ -111,9 +114,6 @@ bool option_is_default(const struct option *o, const void *base);
  * may stand alone; '*choice' is then that choice, and NULL otherwise.  NULL if there is none.
  */
 const struct option *option_find(struct str name, const struct choice **choice);
-
-/* The member of config_options for 'name', which must exist. */
-const struct option *option_named(const char *name);
 
 /* Whether 'name' may be set without a value: a boolean, or a choice. */
 bool option_is_switch(struct str name);
