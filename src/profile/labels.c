@@ -86,3 +86,34 @@ void labels_normalize(const struct profile *p, struct label *l, size_t n)
 	if (scratch != few)
 		free(scratch);
 }
+
+/* What a label is after it was written to a file and read again; false if nothing is left. */
+static bool settle(struct label *l)
+{
+	if (label_is_string(l))
+		return l->str != 0;
+	return l->num != 0 || (l->unit != NONE && l->unit != 0);
+}
+
+void labels_settle(struct profile *p)
+{
+	for (size_t i = 0; i < p->nsamples; i++) {
+		struct sample *s = &p->samples[i];
+		struct label *l = p->labels + s->label;
+		uint32_t kept = 0;
+		bool changed = false;
+
+		for (uint32_t k = 0; k < s->nlabels; k++) {
+			changed |= l[k].unit == 0;
+			if (!settle(&l[k]))
+				continue;
+			l[kept] = l[k];
+			if (l[kept].unit == 0)
+				l[kept].unit = NONE;
+			kept++;
+		}
+		s->nlabels = kept;
+		if (changed)
+			labels_normalize(p, l, kept);
+	}
+}

@@ -18,6 +18,12 @@ struct profile;
  */
 void labels_normalize(const struct profile *p, struct label *labels, size_t n);
 
+/*
+ * labels_settle() leaves out labels that say nothing: empty texts, and zeros without a unit.  A
+ * profile file cannot hold them, and the reference writes and reads its own files in between.
+ */
+void labels_settle(struct profile *p);
+
 bool label_is_string(const struct label *l);
 
 /* The same key and kind: such labels stand side by side, and print as one list. */

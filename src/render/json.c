@@ -1,0 +1,87 @@
+/*
+ * json.c - write JSON as a stream
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "render/json.h"
+
+#include "base/gotext.h"
+#include "base/out.h"
+
+static void print_string(struct out *o, struct str s)
+{
+	out_char(o, '"');
+	while (s.n) {
+		size_t bytes;
+		uint32_t rune = go_rune(s, &bytes);
+
+		if (rune == '"' || rune == '\\')
+			out_printf(o, "\\%c", (char)rune);
+		else if (rune == '\n')
+			out_text(o, "\\n");
+		else if (rune < 0x20)
+			out_printf(o, "\\u%04x", rune);
+		else if (rune == GO_RUNE_ERROR && bytes == 1)
+			out_text(o, "\xef\xbf\xbd");
+		else
+			out_bytes(o, s.p, bytes);
+		s = str_skip(s, bytes);
+	}
+	out_char(o, '"');
+}
+
+static void begin_item(struct json *j, const char *key)
+{
+	if (j->comma)
+		out_char(j->o, ',');
+	if (j->depth) {
+		out_char(j->o, '\n');
+		out_fill(j->o, ' ', (size_t)j->depth * 2);
+	}
+	if (key) {
+		print_string(j->o, str_of(key));
+		out_text(j->o, ": ");
+	}
+	j->comma = true;
+}
+
+void json_open(struct json *j, const char *key, char bracket)
+{
+	begin_item(j, key);
+	out_char(j->o, bracket);
+	j->comma = false;
+	j->depth++;
+}
+
+void json_close(struct json *j, char bracket)
+{
+	bool empty = !j->comma;
+
+	j->depth--;
+	j->comma = true;
+	if (!empty) {
+		out_char(j->o, '\n');
+		out_fill(j->o, ' ', (size_t)j->depth * 2);
+	}
+	out_char(j->o, bracket);
+	if (j->depth == 0)
+		out_char(j->o, '\n');
+}
+
+void json_string(struct json *j, const char *key, struct str s)
+{
+	begin_item(j, key);
+	print_string(j->o, s);
+}
+
+void json_int(struct json *j, const char *key, int64_t v)
+{
+	begin_item(j, key);
+	out_i64(j->o, v);
+}
+
+void json_bool(struct json *j, const char *key, bool v)
+{
+	begin_item(j, key);
+	out_text(j->o, v ? "true" : "false");
+}

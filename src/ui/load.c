@@ -1,0 +1,364 @@
+/*
+ * load.c - bring a profile in
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "ui/load.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/notify.h"
+#include "base/par.h"
+#include "base/xalloc.h"
+#include "net/url.h"
+#include "profile/decode.h"
+#include "profile/labels.h"
+#include "profile/merge.h"
+#include "profile/profile.h"
+#include "source/source.h"
+#include "symbol/locate.h"
+#include "symbol/symbolize.h"
+#include "ui/options.h"
+#include "ui/save.h"
+#include "view/prune.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* So many profiles are in memory at once; the reference merges in the same steps. */
+enum { CHUNK = 64 };
+
+extern char **environ;
+
+/* One source, and what became of it. */
+struct grab {
+	const char *address;
+	struct profile *p;
+	bool remote;
+	int rc;
+	struct err err;
+};
+
+struct grabber {
+	const struct source_options *so;
+	struct notify *notify;
+	struct grab *grabs;
+	size_t n;
+	atomic_size_t next;
+};
+
+/* ------------------------------------------------------------------ one source */
+
+static const char *env_or(const char *name, const char *other)
+{
+	const char *v = getenv(name);
+
+	return v && *v ? v : getenv(other);
+}
+
+static struct source_request request_for(const struct grabber *g, const struct grab *one)
+{
+	const char *method = getenv("REQUEST_METHOD");
+
+	return (struct source_request){
+		.source = one->address,
+		.seconds = g->so->seconds,
+		.timeout = g->so->timeout,
+		.tls = { .cert = g->so->tls_cert, .key = g->so->tls_key, .ca = g->so->tls_ca },
+		.proxy = { .http = env_or("HTTP_PROXY", "http_proxy"),
+			   .https = env_or("HTTPS_PROXY", "https_proxy"),
+			   .none = env_or("NO_PROXY", "no_proxy"),
+			   .cgi = method && *method },
+		.notify = g->notify,
+		.tmpdir = getenv("TMPDIR"),
+		.environment = environ,
+	};
+}
+
+static void locate(const struct source_options *so, struct profile *p, struct notify *n)
+{
+	const char *path = getenv("PPROF_BINARY_PATH"), *home = getenv("HOME");
+	AUTO(freep) char *fallback = NULL;
+
+	if (!path || !*path) {
+		fallback = xasprintf("%s%spprof/binaries", home ? home : "", home ? "/" : "");
+		path = fallback;
+	}
+	binaries_locate(p, path, n);
+	if (*so->exec_name)
+		p->mappings[0].file = profile_intern_copy(p, str_of(so->exec_name));
+	if (*so->build_id)
+		p->mappings[0].build_id = profile_intern_copy(p, str_of(so->build_id));
+}
+
+/* A mapping without any name is called by where the profile came from, until it is symbolized. */
+static void name_mappings(struct profile *p, const char *url)
+{
+	for (uint32_t i = 0; i < p->nmappings; i++) {
+		if (p->mappings[i].build_id == 0 && p->mappings[i].file == 0)
+			p->mappings[i].file = profile_intern_copy(p, str_of(url));
+	}
+}
+
+static void grab_one(struct grabber *g, struct grab *one)
+{
+	struct source_request rq = request_for(g, one);
+	struct source_bytes bytes = { 0 };
+
+	one->rc = source_read(&rq, &bytes, &one->err);
+	if (one->rc)
+		return;
+	one->rc = profile_parse(&bytes.bytes, &one->p, &one->err);
+	if (one->rc == 0) {
+		locate(g->so, one->p, g->notify);
+		one->remote = bytes.url != NULL;
+		if (bytes.url)
+			name_mappings(one->p, bytes.url);
+	}
+	source_bytes_release(&bytes);
+}
+
+/* ------------------------------------------------------------------ many sources */
+
+static void *grab_loop(void *arg)
+{
+	struct grabber *g = arg;
+
+	for (;;) {
+		size_t i = atomic_fetch_add(&g->next, 1);
+
+		if (i >= g->n)
+			return NULL;
+		grab_one(g, &g->grabs[i]);
+	}
+}
+
+/*
+ * Files keep a core busy each; servers make us wait, all at the same time: what is not a file gets
+ * a thread of its own, so that profiles of several servers cover the same seconds.
+ */
+static size_t threads_for(const struct grabber *g)
+{
+	size_t width = (size_t)par_width();
+
+	for (size_t i = 0; i < g->n; i++) {
+		if (access(g->grabs[i].address, F_OK) != 0)
+			return g->n;
+	}
+	return g->n < width ? g->n : width;
+}
+
+static void grab_all(struct grabber *g)
+{
+	pthread_t threads[CHUNK];
+	size_t extra = threads_for(g) - 1, started = 0;
+
+	while (started < extra && pthread_create(&threads[started], NULL, grab_loop, g) == 0)
+		started++;
+	grab_loop(g);
+	for (size_t i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* What came of a list of sources. */
+struct harvest {
+	struct profile *p; /* merged; NULL if none could be had */
+	size_t count;
+	bool remote;
+};
+
+static int grab_chunk(const struct source_options *so, const char *const *sources, size_t n,
+		      struct notify *notify, struct harvest *h, struct err *err)
+{
+	struct grab *grabs = xcalloc(n, sizeof(*grabs));
+	struct profile *good[CHUNK];
+	struct grabber g = { .so = so, .notify = notify, .grabs = grabs, .n = n };
+	size_t ngood = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++)
+		grabs[i].address = sources[i];
+	grab_all(&g);
+	notify_progress(notify, NULL, 0, 0, NULL);
+	for (size_t i = 0; i < n; i++) {
+		if (grabs[i].rc) {
+			notify_warn(notify, "%s: %s", grabs[i].address, grabs[i].err.msg);
+			continue;
+		}
+		h->remote |= grabs[i].remote;
+		good[ngood++] = grabs[i].p;
+	}
+	h->count += ngood;
+	if (ngood)
+		rc = profile_combine(good, ngood, &h->p, err);
+	free(grabs);
+	return rc;
+}
+
+static int grab_sources(const struct source_options *so, const char *const *sources, size_t n,
+			struct notify *notify, struct harvest *h, struct err *err)
+{
+	struct harvest chunk;
+	int rc = 0;
+
+	*h = (struct harvest){ 0 };
+	for (size_t i = 0; rc == 0 && i < n; i += CHUNK) {
+		size_t count = n - i < CHUNK ? n - i : CHUNK;
+
+		chunk = (struct harvest){ 0 };
+		rc = grab_chunk(so, sources + i, count, notify, &chunk, err);
+		h->count += chunk.count;
+		h->remote |= chunk.remote;
+		if (rc == 0 && h->p && chunk.p)
+			rc = profile_combine((struct profile *[]){ h->p, chunk.p }, 2, &h->p, err);
+		else if (chunk.p)
+			h->p = chunk.p;
+		if (rc)
+			h->p = NULL;
+	}
+	return rc;
+}
+
+/* ------------------------------------------------------------------ sources and bases */
+
+struct base_thread {
+	const struct source_options *so;
+	struct notify *notify;
+	struct harvest h;
+	struct err err;
+	int rc;
+};
+
+static void *grab_base(void *arg)
+{
+	struct base_thread *b = arg;
+
+	if (*b->so->base)
+		b->rc = grab_sources(b->so, &b->so->base, 1, b->notify, &b->h, &b->err);
+	return NULL;
+}
+
+static int check_harvests(const struct source_options *so, const struct harvest *src,
+			  const struct base_thread *base, struct notify *notify, struct err *err)
+{
+	if (base->rc)
+		return err_set(err, base->rc, "problem fetching base profiles: %s,", base->err.msg);
+	if (src->count == 0)
+		return err_set(err, -ENOENT, "failed to fetch any source profiles");
+	if (base->h.count == 0 && *so->base)
+		return err_set(err, -ENOENT, "failed to fetch any base profiles");
+	if (src->count != so->nsources)
+		notify_warn(notify, "Fetched %zu source profiles out of %zu", src->count,
+			    so->nsources);
+	return 0;
+}
+
+static int subtract(const struct source_options *so, struct harvest *src, struct profile *base,
+		    struct err *err)
+{
+	int rc = 0;
+
+	if (so->diff_base)
+		profile_set_label(base, "pprof::base", "true");
+	if (so->normalize)
+		rc = profile_normalize(src->p, base, err);
+	if (rc) {
+		profile_free(base);
+		return rc;
+	}
+	profile_scale(base, -1);
+	rc = profile_combine((struct profile *[]){ src->p, base }, 2, &src->p, err);
+	if (rc)
+		src->p = NULL;
+	return rc;
+}
+
+/* The base is read at the same time as the sources; both cores have something to do. */
+static int grab_both(const struct source_options *so, struct notify *notify, struct harvest *src,
+		     struct err *err)
+{
+	struct base_thread base = { .so = so, .notify = notify };
+	struct err why;
+	pthread_t thread;
+	bool started = *so->base && pthread_create(&thread, NULL, grab_base, &base) == 0;
+	int rc = grab_sources(so, so->sources, so->nsources, notify, src, &why);
+
+	if (started)
+		pthread_join(thread, NULL);
+	else
+		grab_base(&base);
+	if (rc)
+		err_set(err, rc, "problem fetching source profiles: %s", why.msg);
+	else
+		rc = check_harvests(so, src, &base, notify, err);
+	if (rc) {
+		profile_free(base.h.p);
+		return rc;
+	}
+	src->remote |= base.h.remote;
+	return base.h.p ? subtract(so, src, base.h.p, err) : 0;
+}
+
+/* ------------------------------------------------------------------ finishing */
+
+/* Undoes name_mappings(); as in the reference, any file name that is a URL goes. */
+static void unname_mappings(struct profile *p)
+{
+	struct arena a;
+	struct url u;
+
+	arena_init(&a, PROFILE_BUDGET);
+	for (uint32_t i = 0; i < p->nmappings; i++) {
+		struct mapping *m = &p->mappings[i];
+
+		if (m->build_id == 0 && url_parse(profile_str(p, m->file), &a, &u, NULL) == 0 &&
+		    u.scheme.n)
+			m->file = 0;
+	}
+	arena_release(&a);
+}
+
+static void add_comment(struct profile *p, const char *comment)
+{
+	uint32_t *comments;
+
+	if (!*comment)
+		return;
+	comments = xarena(&p->arena, (size_t)p->ncomments + 1, sizeof(*comments));
+	if (p->ncomments)
+		memcpy(comments, p->comments, p->ncomments * sizeof(*comments));
+	comments[p->ncomments++] = profile_intern_copy(p, str_of(comment));
+	p->comments = comments;
+}
+
+int load(const struct source_options *so, const struct config *cfg, struct notify *n,
+	 struct profile **out, struct err *err)
+{
+	struct harvest h = { 0 };
+	int rc = grab_both(so, n, &h, err);
+
+	(void)cfg;
+	if (rc == 0)
+		rc = profile_symbolize(h.p, so->symbolize, n, err);
+	if (rc) {
+		profile_free(h.p);
+		return rc;
+	}
+	if (!so->all_frames)
+		prune_uninteresting(h.p);
+	unname_mappings(h.p);
+	add_comment(h.p, so->comment);
+	if (h.remote) {
+		rc = save_copy(h.p, n, err);
+		if (rc) {
+			profile_free(h.p);
+			return rc;
+		}
+	}
+	labels_settle(h.p);
+	*out = h.p;
+	return 0;
+}

@@ -1,0 +1,24 @@
+/*
+ * load.h - bring a profile in
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef UI_LOAD_H
+#define UI_LOAD_H
+
+struct config;
+struct err;
+struct notify;
+struct profile;
+struct source_options;
+
+/*
+ * load() fetches all sources and bases, merges them, subtracts the bases, finds names, drops what
+ * the profile calls uninteresting, and saves a copy of what came over the network.  A source that
+ * fails is named through 'n'; the others count.  Returns 0 and the profile, which the caller frees,
+ * or a negative errno and the reference's message.
+ */
+int load(const struct source_options *so, const struct config *cfg, struct notify *n,
+	 struct profile **out, struct err *err);
+
+#endif /* UI_LOAD_H */
