@@ -291,8 +291,8 @@ static void keep_top_nodes(struct trimmer *t)
 
 	if (t->o->node_count <= 0)
 		return;
-	if (t->o->call_tree)
-		trim_edges(t);
+	/* Edges that go here are gone before those that the legend counts are looked for. */
+	trim_edges(t);
 	fit = nodes_that_fit(t, (uint32_t)t->o->node_count);
 	if (fit >= g->n)
 		return;
