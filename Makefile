@@ -43,6 +43,7 @@ fuzz-night:
 bench:
 	tools/setup bench
 	$(MAKE) build
+	ninja -C build bench/gen-profile
 	bench/run
 
 format:
