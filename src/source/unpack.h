@@ -1,0 +1,33 @@
+/*
+ * unpack.h - compressed bytes in, plain bytes out
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SOURCE_UNPACK_H
+#define SOURCE_UNPACK_H
+
+#include <stddef.h>
+
+struct err;
+struct file_bytes;
+struct notify;
+
+/*
+ * unpack() replaces '*b' by what it holds: the content of a gzip file (any number of members,
+ * as Go reads them) or of a zstd file (any number of frames).  What begins like neither stays
+ * as it is, even if it is larger than 'max'.  The compressed bytes are released as soon as the
+ * plain ones are there, and the plain ones are written once, to memory of their own.
+ *
+ * Returns 0.  On failure '*b' is as it was, 'err' has "decompressing profile: <why>", where the
+ * reference has it in its words, and the code is one of
+ *
+ *	-EBADMSG	truncated, or not what its first bytes promise
+ *	-EFBIG		the content is larger than 'max' bytes
+ *	-ENOMEM		there is no memory for it
+ *
+ * Memory: never more than the content, nor than 'max', beside the input.  Time is linear.
+ * 'n' learns of progress on large input.  Any thread may call it.
+ */
+int unpack(struct file_bytes *b, size_t max, struct notify *n, struct err *err);
+
+#endif /* SOURCE_UNPACK_H */
