@@ -253,7 +253,7 @@ static void tables_can_be_dumped(void **state)
 		out_init(&o, 0);
 		assert_int_equal(dump(kinds[i], &o, &err), 0);
 		for (const struct command *c = commands; c->name; c++)
-			assert_true(str_find(out_view(&o), str_of(c->name)) >= 0);
+			assert_true(c->missing || str_find(out_view(&o), str_of(c->name)) >= 0);
 		out_release(&o);
 	}
 	assert_int_equal(dump("html", NULL, &err), -EINVAL);

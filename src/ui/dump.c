@@ -5,13 +5,16 @@
  */
 #include "ui/dump.h"
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/out.h"
+#include "base/xalloc.h"
 #include "ui/commands.h"
 #include "ui/options.h"
 #include "ui/usage.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 /* One flag, whichever table it comes from. */
 struct entry {
@@ -22,84 +25,124 @@ struct entry {
 	bool files, ours, missing;
 };
 
+struct entries {
+	struct arena arena; /* owns the strings that are not in the tables */
+	struct entry *at;
+	size_t n, cap;
+};
+
 typedef void entry_fn(struct out *o, const struct entry *e);
 
-static void write_command(struct out *o, entry_fn *fn, const struct command *c)
-{
-	fn(o, &(struct entry){ .name = c->name,
-			       .value = c->has_param ? "regexp" : NULL,
-			       .help = c->description,
-			       .ours = c->ours,
-			       .missing = c->missing != NULL });
-}
-
-static void each_command(struct out *o, entry_fn *fn)
+static void add_commands(struct entries *l)
 {
 	for (const struct command *c = commands; c->name; c++)
-		write_command(o, fn, c);
+		vec_push(l->at, l->n, l->cap,
+			 ((struct entry){ .name = c->name,
+					  .value = c->has_param ? "regexp" : NULL,
+					  .help = c->description,
+					  .ours = c->ours,
+					  .missing = c->missing != NULL }));
 }
+
+/* What the value of an option is called, and what it may be. */
+static const struct {
+	const char *name, *words;
+} values[] = {
+	[VALUE_ANY] = { "text", NULL },
+	[VALUE_FILE] = { "file", NULL },
+	[VALUE_DIR] = { "path", NULL },
+	[VALUE_REGEXP] = { "regexp", NULL },
+	[VALUE_UNIT] = { "unit", "minimum auto bytes kilobytes megabytes gigabytes nanoseconds "
+				 "microseconds milliseconds seconds hours" },
+	[VALUE_SAMPLE_TYPE] = { "type", "samples cpu inuse_space inuse_objects alloc_space "
+					"alloc_objects contentions delay" },
+	[VALUE_SYMBOLIZE] = { "mode", "none local fastlocal remote force demangle=none "
+				      "demangle=full demangle=templates" },
+};
 
 static const char *value_name(const struct option *o)
 {
-	static const char *const names[] = {
-		[VALUE_FILE] = "file", [VALUE_DIR] = "path",         [VALUE_REGEXP] = "regexp",
-		[VALUE_UNIT] = "unit", [VALUE_SAMPLE_TYPE] = "type", [VALUE_SYMBOLIZE] = "mode",
-	};
-
 	if (o->type == OPTION_BOOL)
 		return NULL;
-	if (o->type == OPTION_INT || o->type == OPTION_FLOAT)
-		return "n";
-	return o->value == VALUE_ANY ? "text" : names[o->value];
+	return o->type == OPTION_INT || o->type == OPTION_FLOAT ? "n" : values[o->value].name;
 }
 
-static void write_option(struct out *o, entry_fn *fn, const struct option *p)
+static const char *value_words(struct entries *l, const struct option *o)
 {
-	struct out words;
+	struct str words = str_of(values[o->value].words);
 
-	out_init(&words, 0);
-	for (const struct choice *c = p->choices; c && c->name; c++)
-		out_printf(&words, "%s%s", words.n ? " " : "", c->name);
-	if (p->value == VALUE_UNIT)
-		out_text(&words, "minimum auto bytes kilobytes megabytes gigabytes nanoseconds "
-				 "microseconds milliseconds seconds hours");
-	if (p->value == VALUE_SYMBOLIZE)
-		out_text(&words, "none local fastlocal remote force demangle=none demangle=full "
-				 "demangle=templates");
-	if (p->value == VALUE_SAMPLE_TYPE)
-		out_text(&words, "samples cpu inuse_space inuse_objects alloc_space "
-				 "alloc_objects contentions delay");
-	out_char(&words, '\0');
-	fn(o, &(struct entry){ .name = p->name,
-			       .value = value_name(p),
-			       .words = words.n > 1 ? words.p : NULL,
-			       .help = p->help,
-			       .files = p->value == VALUE_FILE || p->value == VALUE_DIR,
-			       .ours = p->ours });
-	out_release(&words);
+	for (const struct choice *c = o->choices; c && c->name; c++)
+		words = xarena_printf(&l->arena, "%.*s%s%s", STR_ARG(words), words.n ? " " : "",
+				      c->name);
+	return words.n ? words.p : NULL;
 }
 
-static void each_option(struct out *o, entry_fn *fn, const struct option *table)
+static void add_option(struct entries *l, const struct option *o)
 {
-	for (const struct option *p = table; p->name; p++) {
-		if (option_is_flag(p))
-			write_option(o, fn, p);
-		for (const struct choice *c = p->choices; c && c->name; c++) {
-			if (choice_is_flag(c))
-				fn(o, &(struct entry){
-					      .name = c->name, .help = c->help, .ours = p->ours });
-		}
+	if (option_is_flag(o))
+		vec_push(l->at, l->n, l->cap,
+			 ((struct entry){ .name = o->name,
+					  .value = value_name(o),
+					  .words = value_words(l, o),
+					  .help = o->help,
+					  .files = o->value == VALUE_FILE || o->value == VALUE_DIR,
+					  .ours = o->ours,
+					  .missing = o->missing }));
+	for (const struct choice *c = o->choices; c && c->name; c++) {
+		if (choice_is_flag(c))
+			vec_push(l->at, l->n, l->cap,
+				 ((struct entry){
+					 .name = c->name, .help = c->help, .ours = o->ours }));
 	}
 }
 
-static void each_entry(struct out *o, entry_fn *fn)
+static void add_options(struct entries *l, const struct option *table)
 {
-	each_command(o, fn);
-	each_option(o, fn, config_options);
-	each_option(o, fn, source_flags);
-	fn(o, &(struct entry){ .name = "version",
-			       .help = "Show the version and what was built in",
-			       .ours = true });
+	for (const struct option *o = table; o->name; o++)
+		add_option(l, o);
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
+}
+
+static void entries_init(struct entries *l)
+{
+	*l = (struct entries){ 0 };
+	arena_init(&l->arena, 1 << 20);
+}
+
+/* Writes all entries, by name, and forgets them. */
+static void entries_write(struct entries *l, struct out *o, entry_fn *fn)
+{
+	qsort(l->at, l->n, sizeof(*l->at), compare);
+	for (size_t i = 0; i < l->n; i++)
+		fn(o, &l->at[i]);
+	free(l->at);
+	arena_release(&l->arena);
+	entries_init(l);
+}
+
+/* For completion: what cannot be used is not offered. */
+static void each_usable(struct out *o, entry_fn *fn)
+{
+	struct entries l;
+	size_t n = 0;
+
+	entries_init(&l);
+	add_commands(&l);
+	add_options(&l, config_options);
+	add_options(&l, source_flags);
+	vec_push(l.at, l.n, l.cap,
+		 ((struct entry){ .name = "version",
+				  .help = "Show the version and what was built in" }));
+	for (size_t i = 0; i < l.n; i++) {
+		if (!l.at[i].missing)
+			l.at[n++] = l.at[i];
+	}
+	l.n = n;
+	entries_write(&l, o, fn);
 }
 
 static int summary_length(const struct entry *e)
@@ -108,52 +151,66 @@ static int summary_length(const struct entry *e)
 }
 
 /* Text for scdoc(5), which gives a meaning to some characters. */
-static void out_scdoc(struct out *o, const char *text)
+static void out_scdoc(struct out *o, struct str text)
 {
-	for (; *text; text++) {
-		if (strchr("_*\\<>[]#~`", *text))
+	for (size_t i = 0; i < text.n; i++) {
+		if (strchr("_*\\<>[]#~`", text.p[i]))
 			out_char(o, '\\');
-		out_char(o, *text == '\n' ? ' ' : *text);
+		out_char(o, text.p[i]);
 	}
+}
+
+/* Sentences: lines that do not end in a full stop, but should. */
+static bool ends_sentence(const struct entry *e, size_t line_end)
+{
+	bool first = (int)line_end == summary_length(e),
+	     last = e->help[line_end] == '\0' || e->help[line_end + 1] == '\0';
+
+	return (first || last) && line_end && !strchr(".:", e->help[line_end - 1]);
 }
 
 static void man_entry(struct out *o, const struct entry *e)
 {
-	size_t n = strlen(e->help), summary = (size_t)summary_length(e);
+	struct str rest = str_of(e->help), line;
 
 	out_text(o, "*-");
-	out_scdoc(o, e->name);
+	out_scdoc(o, str_of(e->name));
 	out_char(o, '*');
 	if (e->value)
 		out_printf(o, " _%s_", e->value);
 	out_text(o, "\n\t");
-	for (size_t i = 0; i < n && e->help[i]; i++) {
-		if (i == summary && i && e->help[i - 1] != '.')
-			out_char(o, '.');
-		if (i + 1 < n || e->help[i] != '\n')
-			out_scdoc(o, (char[]){ e->help[i], '\0' });
+	while (str_split(&rest, '\n', &line)) {
+		size_t end = (size_t)(line.p + line.n - e->help);
+
+		out_scdoc(o, line);
+		out_text(o, line.n && ends_sentence(e, end) ? ". " : line.n ? " " : "");
 	}
-	if (n && e->help[n - 1] != '.' && e->help[n - 1] != '\n')
-		out_char(o, '.');
 	if (e->missing)
-		out_text(o, " Not available yet.");
+		out_text(o, "Not available yet. ");
 	if (e->ours)
-		out_text(o, " Not in pprof.");
+		out_text(o, "Not in pprof. ");
+	o->n--; /* the last blank */
 	out_text(o, "\n\n");
 }
 
 static void dump_man(struct out *o)
 {
+	struct entries l;
+
+	entries_init(&l);
 	out_text(o, "# REPORTS\n\n"
 		    "At most one of these. Without one, the shell is started.\n\n");
-	each_command(o, man_entry);
+	add_commands(&l);
+	entries_write(&l, o, man_entry);
 	out_text(o, "# OPTIONS\n\n"
 		    "Each is also a variable of the shell, and a boolean one is switched off with "
 		    "=false. *-cum* and *-flat* exclude each other, and so do *-functions*, "
 		    "*-filefunctions*, *-files*, *-lines* and *-addresses*.\n\n");
-	each_option(o, man_entry, config_options);
+	add_options(&l, config_options);
+	entries_write(&l, o, man_entry);
 	out_text(o, "# SOURCE OPTIONS\n\n");
-	each_option(o, man_entry, source_flags);
+	add_options(&l, source_flags);
+	entries_write(&l, o, man_entry);
 }
 
 static void bash_flag(struct out *o, const struct entry *e)
@@ -174,12 +231,12 @@ static void dump_bash(struct out *o)
 	out_text(o, "# bash completion for sonde\n"
 		    "# SPDX-License-Identifier: Apache-2.0\n\n"
 		    "_sonde_flags='");
-	each_entry(o, bash_flag);
+	each_usable(o, bash_flag);
 	out_text(o, "'\n\n"
 		    "# What follows a flag: nothing, files, some words, or anything.\n"
 		    "_sonde_value() {\n"
 		    "\tcase $1 in\n");
-	each_entry(o, bash_value);
+	each_usable(o, bash_value);
 	out_text(o, "\tesac\n}\n\n");
 }
 
@@ -212,7 +269,7 @@ static void dump_zsh(struct out *o)
 	out_text(o, "#compdef sonde\n"
 		    "# SPDX-License-Identifier: Apache-2.0\n\n"
 		    "local -a sonde_flags=(\n");
-	each_entry(o, zsh_entry);
+	each_usable(o, zsh_entry);
 	out_text(o, ")\n\n");
 }
 
@@ -232,7 +289,7 @@ static void dump_fish(struct out *o)
 {
 	out_text(o, "# fish completion for sonde\n"
 		    "# SPDX-License-Identifier: Apache-2.0\n\n");
-	each_entry(o, fish_entry);
+	each_usable(o, fish_entry);
 }
 
 int dump(const char *what, struct out *o, struct err *err)

@@ -18,10 +18,8 @@
 #include <histedit.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
-
-/* More than this is no help. */
-enum { MAX_LISTED = 200 };
 
 static struct lazy_lib libedit = { .soname = "libedit.so.2", .package = "libedit2" };
 
@@ -75,25 +73,27 @@ static char *prompt(EditLine *el)
 	return (char *)(size_t)self(el)->prompt;
 }
 
-/* In columns, like ls(1). */
+/* In columns, like ls(1), and never more than a screen. */
 static void list(const struct completions *c)
 {
-	size_t shown = c->n < MAX_LISTED ? c->n : MAX_LISTED, width = 1, columns, rows;
+	size_t width = 1, columns, rows, shown = 0;
+	int screen_width, screen_height;
 
-	for (size_t i = 0; i < shown; i++) {
+	terminal_size(&screen_width, &screen_height);
+	for (size_t i = 0; i < c->n; i++) {
 		size_t w = go_rune_count(str_of(c->words[i])) + 2;
 
 		width = w > width ? w : width;
 	}
-	columns = (size_t)terminal_width() / width;
+	columns = (size_t)screen_width / width;
 	columns = columns ? columns : 1;
-	rows = (shown + columns - 1) / columns;
+	rows = (c->n + columns - 1) / columns;
 	fputc('\n', stderr);
-	for (size_t row = 0; row < rows; row++) {
-		for (size_t i = row; i < shown; i += rows) {
+	for (size_t row = 0; row < rows && (int)row < screen_height - 3; row++) {
+		for (size_t i = row; i < c->n; i += rows, shown++) {
 			size_t pad = width - go_rune_count(str_of(c->words[i]));
 
-			fprintf(stderr, "%s%*s", c->words[i], i + rows < shown ? (int)pad : 0, "");
+			fprintf(stderr, "%s%*s", c->words[i], i + rows < c->n ? (int)pad : 0, "");
 		}
 		fputc('\n', stderr);
 	}
@@ -138,13 +138,21 @@ static unsigned char on_tab(EditLine *el, int ch)
 	return rc;
 }
 
-/* The terminal does not turn Ctrl-C into a signal while a line is being typed. */
+/* While a line is being typed, the terminal makes no signals of Ctrl-C and Ctrl-Z. */
 static unsigned char on_interrupt(EditLine *el, int ch)
 {
 	(void)ch;
 	self(el)->given_up = true;
-	fputs("^C", stderr);
+	fputs("^C\n", stderr);
 	return CC_NEWLINE;
+}
+
+static unsigned char on_suspend(EditLine *el, int ch)
+{
+	(void)el;
+	(void)ch;
+	raise(SIGTSTP); /* libedit catches it, and sees to the terminal before and after */
+	return CC_REDISPLAY;
 }
 
 static void remember(struct str line, void *ctx)
@@ -190,11 +198,13 @@ struct lineedit *lineedit_open(const char *path, const struct profile *p, struct
 	set(l->el, EL_EDITOR, "emacs");
 	set(l->el, EL_SIGNAL, 1);
 	set(l->el, EL_HIST, do_history, l->hist);
-	set(l->el, EL_SETTY, "-d", "intr=", NULL);
+	set(l->el, EL_SETTY, "-d", "-isig", NULL);
 	set(l->el, EL_ADDFN, "sonde-complete", "complete", on_tab);
 	set(l->el, EL_ADDFN, "sonde-interrupt", "give the line up", on_interrupt);
+	set(l->el, EL_ADDFN, "sonde-suspend", "stop for a while", on_suspend);
 	set(l->el, EL_BIND, "^I", "sonde-complete", NULL);
 	set(l->el, EL_BIND, "^C", "sonde-interrupt", NULL);
+	set(l->el, EL_BIND, "^Z", "sonde-suspend", NULL);
 	set(l->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
 	if (path)
 		history_each(path, remember, l);

@@ -79,6 +79,7 @@ struct option {
 	const char *url;              /* parameter of the web interface, or NULL */
 	const char *help; /* first line is the summary; NULL where 'choices' have help */
 	bool ours;        /* the reference does not have it */
+	bool missing;     /* accepted, but nothing comes of it yet */
 };
 
 extern const struct option config_options[]; /* up to one without a name */

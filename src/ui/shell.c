@@ -25,6 +25,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define PROMPT "(pprof) "
 
@@ -358,8 +359,8 @@ int shell(const struct profile *p, const struct config *cfg, struct notify *n, s
 			break;
 		run_line(&s, line);
 	}
-	if (s.edit && rc == 0)
-		fputc('\n', stderr);
+	if (rc == 0 && (s.edit || isatty(STDOUT_FILENO))) /* the prompt's line ends here */
+		fputc('\n', s.edit ? stderr : stdout);
 	lineedit_close(s.edit);
 	arena_release(&s.arena);
 	free(s.history);

@@ -84,8 +84,9 @@ static void draw(struct terminal *t, const char *what, uint64_t done, uint64_t t
 		 const char *unit)
 {
 	struct out line, o;
-	int width = terminal_width() - 1;
+	int columns, rows;
 
+	terminal_size(&columns, &rows);
 	out_init(&line, 0);
 	out_printf(&line, "%s: ", what);
 	out_amount(&line, done, unit);
@@ -94,7 +95,8 @@ static void draw(struct terminal *t, const char *what, uint64_t done, uint64_t t
 		out_amount(&line, total, unit);
 	}
 	out_init(&o, 0);
-	out_printf(&o, CLEAR_LINE "%.*s", width < (int)line.n ? width : (int)line.n, line.p);
+	out_printf(&o, CLEAR_LINE "%.*s", columns <= (int)line.n ? columns - 1 : (int)line.n,
+		   line.p);
 	out_release(&line);
 	write_out(&o);
 	t->drawn = true;
@@ -153,11 +155,11 @@ bool terminal_is_interactive(void)
 	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO) && is_capable();
 }
 
-int terminal_width(void)
+void terminal_size(int *columns, int *rows)
 {
-	struct winsize ws;
+	struct winsize ws = { 0 };
 
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0)
-		return ws.ws_col;
-	return 80;
+	(void)ioctl(STDERR_FILENO, TIOCGWINSZ, &ws);
+	*columns = ws.ws_col ? ws.ws_col : 80;
+	*rows = ws.ws_row ? ws.ws_row : 24;
 }

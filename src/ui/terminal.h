@@ -35,7 +35,7 @@ void terminal_reset(struct terminal *t);
 /* Whether a person can type at standard input and see what they type. */
 bool terminal_is_interactive(void);
 
-/* How many columns standard error has; 80 if nobody knows. */
-int terminal_width(void);
+/* How many columns and rows standard error has; 80 and 24 if nobody knows. */
+void terminal_size(int *columns, int *rows);
 
 #endif /* UI_TERMINAL_H */

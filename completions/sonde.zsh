@@ -1,0 +1,1 @@
+_arguments -S $sonde_flags '*:profile:_files'
