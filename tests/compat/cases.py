@@ -213,6 +213,37 @@ def environment(profiles):
     yield case("-raw", "p/mixed", find(profiles, "p/mappings.pb"))
 
 
+def fetches():
+    at = "http://@HTTP/debug/pprof/"
+    for path in ("etcd-heap.pb.gz", "profile", "labels.pb", "unsymbolized.pb", "mappings.pb", "moved", "chunked", "unknown", "busy", "html",
+                 "error-html", "empty", "nothing", "circle", "cut", "truncated", "nowhere", "legacy-goroutine.txt", ""):
+        for r in ("-top", "-raw"):
+            yield case(r, at + path)
+    for url in ("http://@HTTP", "http://@HTTP/", "@HTTP", "@HTTP/debug/pprof/etcd-heap.pb.gz", "http://@HTTP?seconds=1",
+                at + "query?b=2&a=1%20x&b=1", at + "query?seconds=3", at + "query?seconds=x", at + "query#frag", at + "query?a;b=c",
+                at + "query?%zz", at + "a%20b", "HTTP://@HTTP/debug/pprof/etcd-heap.pb.gz", "ftp://@HTTP/x", "http:///nohost",
+                "http://user:secret@@HTTP/debug/pprof/query", "https://@TLS/debug/pprof/etcd-heap.pb.gz",
+                "https+insecure://@TLS/debug/pprof/etcd-heap.pb.gz", "https+insecure://@TLS", "https://@HTTP/x"):
+        yield case("-top", url)
+        yield case("-top", "-seconds=2", url)
+    yield case("-top", "-seconds=0", at + "query")
+    yield case("-top", "-seconds=-5", at + "query")
+    yield case("-top", "-timeout=1", at + "etcd-heap.pb.gz")
+    yield case("-top", at + "etcd-heap.pb.gz", at + "etcd-allocs.pb.gz")
+    yield case("-top", at + "etcd-heap.pb.gz", "p/etcd-allocs.pb.gz")
+    yield case("-top", at + "nowhere", at + "etcd-heap.pb.gz", at + "busy")
+    yield case("-top", "-base=" + at + "prom-heap.pb.gz", at + "prom-heap-gc.pb.gz")
+    yield case("-top", "-diff_base=" + at + "prom-heap.pb.gz", "p/prom-heap-gc.pb.gz")
+    yield case("-top", "-base=" + at + "nowhere", at + "prom-heap-gc.pb.gz")
+    yield case("-proto", "-add_comment=from there", at + "etcd-heap.pb.gz")
+    yield case("-raw", "-symbolize=remote", at + "unsymbolized.pb")
+    yield case("-raw", "-symbolize=none", at + "unsymbolized.pb")
+    yield case("-top", at + "etcd-heap.pb.gz", env={"PPROF_TMPDIR": "saved/here"})
+    yield case("-top", at + "etcd-heap.pb.gz", env={"PPROF_TMPDIR": "/dev/null/x"})
+    yield case("-top", at + "etcd-heap.pb.gz", env={"HOME": "/dev/null", "TMPDIR": "."})
+    yield case(at + "etcd-heap.pb.gz", stdin="top3\n")
+
+
 def sessions(profiles):
     for p in ("cpu.pb", "heap.pb", "labels.pb", "prom-heap.pb.gz", "etcd-cpu.pb.gz", "contention.pb", "zero.pb", "units.pb", "empty.pb",
               "default-type.pb", "comments.pb", "mix-05.pb.gz"):
@@ -258,7 +289,7 @@ def random_mixes(profiles, n, seed):
 def stored(profiles):
     """What is also kept with its answers, for machines without the reference."""
     groups = [every_report(profiles), every_option(profiles), grains(profiles), sample_types(profiles), several_sources(profiles),
-              listings(profiles), zones(profiles), environment(profiles), sessions(profiles),
+              listings(profiles), zones(profiles), environment(profiles), fetches(), sessions(profiles),
               (fix(profiles, args) for args in WRONG), random_mixes(profiles, 2000, 1), random_sessions(profiles, 300, 2)]
     seen = set()
     for group in groups:
@@ -272,3 +303,14 @@ def stored(profiles):
 
 def fix(profiles, args):
     return case(*[a.replace("p/heap.pb", find(profiles, "p/heap.pb")) if "base=" in a else a for a in args])
+
+
+def live(profiles):
+    """For profiles that are new every time."""
+    yield from every_report(profiles)
+    yield from grains(profiles)
+    yield from random_mixes(profiles, 300, 11)
+    yield from random_sessions(profiles, 60, 12)
+
+
+MATRICES = {"stored": stored, "live": live}

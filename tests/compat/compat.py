@@ -6,7 +6,7 @@ usage: compat.py --sonde PROGRAM --profiles FOLDER --cache FILE [--stored FILE] 
 Every case is run by both, in an empty folder of its own; what they write on standard output
 and standard error, the files they leave behind and their exit status must be equal.  Only
 this is smoothed over: compressed output is compared uncompressed (the compressors differ),
-and the name of the folder.
+and the names of the folder and of the server's ports ("@" in both).
 
 The reference answers some command lines differently from run to run (it walks hash tables).
 So where the answers differ the reference is asked again, several times, and ours must be one
@@ -17,6 +17,7 @@ Its answers are kept in --cache.  Without the reference, the cases whose answers
 --stored are run against those.
 
   --update       write --stored anew, from the reference
+  --matrix live  the cases for profiles that nobody has seen before (see live.py)
   --extra N      N more random mixes and N/5 random sessions, not stored (live only)
   --seed N       for --extra
   --only TEXT    only cases whose text contains this
@@ -44,6 +45,7 @@ import threading
 import zlib
 
 import cases
+import server
 import varied
 
 # How often the reference is asked again: if only the order differs, and if more does.
@@ -82,6 +84,20 @@ class Runner:
         self.profiles = profiles
         self.local = threading.local()
         self.top = tempfile.mkdtemp(prefix="compat-")
+        self.ports = {"@HTTP": f"127.0.0.1:{server.start(profiles)}",
+                      "@TLS": f"127.0.0.1:{server.start(profiles, server.certify(self.top))}"}
+
+    def filled_in(self, text):
+        for name, port in self.ports.items():
+            text = text.replace(name, port)
+        return text
+
+    def smooth(self, data, where):
+        """Take out what cannot be the same twice."""
+        data = data.replace(str(where).encode(), b"@")
+        for name, port in self.ports.items():
+            data = data.replace(port.encode(), name.encode())
+        return data
 
     def folder(self):
         if not hasattr(self.local, "path"):
@@ -98,19 +114,18 @@ class Runner:
         env = {"PATH": "/usr/bin:/bin", "HOME": str(where / "home"), "TZ": "UTC", "TERM": "dumb",
                "LANG": "C.UTF-8", **case.get("env", {})}
         try:
-            r = subprocess.run([program, *case["args"]], cwd=where, env=env, timeout=SECONDS,
+            r = subprocess.run([program, *map(self.filled_in, case["args"])], cwd=where, env=env, timeout=SECONDS,
                                input=case.get("stdin", "").encode(), capture_output=True)
             status, out, err = r.returncode, r.stdout, r.stderr
         except subprocess.TimeoutExpired:
             status, out, err = "timeout", b"", b""
-        name = str(where).encode()
         files = {}
         for top, dirs, names in os.walk(where):
             for n in names:
                 path = pathlib.Path(top) / n
-                files[str(path.relative_to(where))] = inflate(path.read_bytes()).replace(name, b"@")
-        err = varied.without_pointers(err.replace(name, b"@"))
-        return status, inflate(out).replace(name, b"@"), err, tuple(sorted(files.items()))
+                files[str(path.relative_to(where))] = self.smooth(inflate(path.read_bytes()), where)
+        err = varied.without_pointers(self.smooth(err, where))
+        return status, self.smooth(inflate(out), where), err, tuple(sorted(files.items()))
 
     def close(self):
         shutil.rmtree(self.top, ignore_errors=True)
@@ -119,12 +134,12 @@ class Runner:
 class Answers:
     """What the reference has said, by case.  One case may have several answers."""
 
-    def __init__(self, path, profiles):
+    def __init__(self, path, profiles, live):
         self.path, self.lock = path, threading.Lock()
         self.sums = {p: hashlib.sha256(inflate((profiles / p).read_bytes())).hexdigest()[:16]
                      for p in sorted(os.listdir(profiles)) if (profiles / p).is_file()}
         self.known = {}
-        if path.exists():
+        if live and path.exists():
             self.known = pickle.loads(path.read_bytes())
 
     def key(self, case):
@@ -220,7 +235,7 @@ class Comparison:
         self.options = options
         self.runner = Runner(options.profiles)
         self.go = reference() if not options.offline else None
-        self.answers = Answers(options.cache, options.profiles)
+        self.answers = Answers(options.cache, options.profiles, self.go)
         self.nondeterministic = []
 
     def ask(self, case, times=1):
@@ -255,7 +270,7 @@ class Comparison:
 
 def todo_list(options, live):
     profiles = sorted(p for p in os.listdir(options.profiles) if (options.profiles / p).is_file() and p != "mixed")
-    todo = list(cases.stored(profiles))
+    todo = list(cases.MATRICES[options.matrix](profiles))
     if options.extra and live:
         todo += cases.random_mixes(profiles, options.extra, options.seed)
         todo += cases.random_sessions(profiles, options.extra // 5, options.seed)
@@ -267,6 +282,7 @@ def main():
     a = argparse.ArgumentParser()
     for name in ("sonde", "profiles", "cache", "stored"):
         a.add_argument("--" + name, type=lambda p: pathlib.Path(p).resolve())
+    a.add_argument("--matrix", default="stored", choices=cases.MATRICES)
     a.add_argument("--update", action="store_true")
     a.add_argument("--offline", action="store_true", help="as if the reference were not installed")
     a.add_argument("--extra", type=int, default=int(os.environ.get("COMPAT_EXTRA", 0)))
@@ -320,4 +336,5 @@ def run(c, options):
     return failed > 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -13,6 +13,7 @@ SPDX-License-Identifier: Apache-2.0
 import pathlib
 import random
 import shutil
+import struct
 import sys
 import zlib
 
@@ -702,6 +703,74 @@ def raw_variants():
     yield "enc-plain.pb", nothing.encode() + number(12, 5)
 
 
+# The formats from before profile.proto
+
+MAPS = b"""
+MAPPED_LIBRARIES:
+00400000-00c0a000 r-xp 00000000 08:01 123 /opt/legacy/server
+00c0a000-00d00000 rw-p 0080a000 08:01 123 /opt/legacy/server
+7f0000000000-7f0000100000 r-xp 00000000 08:01 124 /opt/legacy/lib/libz.so.1
+7f0000100000-7f0000200000 r-xp 00100000 08:01 124 /opt/legacy/lib/libz.so.1
+7ffd00000000-7ffd00002000 r-xp 00000000 00:00 0 [vdso]
+"""
+BRIEF = b"""
+--- Memory map: ---
+build=/opt/legacy
+  00400000-00c0a000: $build/server
+  7f0000000000-7f0000100000: /lib/libq.so (@1000) deadbeef
+"""
+
+
+def heap_text(header, maps=MAPS):
+    rng = random.Random(len(header))
+    out = b"heap profile: 50: 4096 [ 90: 9000] @ %b\n" % header
+    for _ in range(12):
+        n, size = rng.randint(1, 50), rng.choice([16, 512, 70000])
+        stack = b" ".join(b"%#x" % rng.choice([0x401000 + 16 * rng.randrange(40), 0x7F0000000100 + rng.randrange(9), 0x99])
+                          for _ in range(rng.randint(1, 6)))
+        out += b"%6d: %8d [%6d: %8d] @ %b\n" % (n, n * size, 2 * n, 2 * n * size, stack)
+    return out + b"     0:        0 [     0:        0] @ 0x401000\n" + maps
+
+
+def cpu_words(form, java=0):
+    """gperftools' binary form, in words of this struct format."""
+    words = [0, 3, java, 10000, 0]
+    rng = random.Random(3)
+    for _ in range(9):
+        stack = [0x401000 + 32 * rng.randrange(20) for _ in range(rng.randint(1, 5))]
+        words += [rng.randint(1, 30), len(stack), *stack]
+    return b"".join(struct.pack(form, w) for w in [*words, 0, 1, 0])
+
+
+JAVA_NAMES = b"".join(b" 0x%x com.example.Srv.method%d (Srv.java:%d)\n" % (0x401000 + 32 * k, k, 10 * k) for k in range(20))
+
+
+def legacy():
+    for name in (b"heap_v2/524288", b"heapz_v2/1", b"heap/1048576", b"heapprofile", b"growthz", b"fragmentationz",
+                 b"heap", b"growth/1"):
+        yield f"legacy-{name.decode().replace('/', '-')}.txt", heap_text(name)
+    yield "legacy-heap-brief.txt", heap_text(b"heap/2", BRIEF)
+    yield "legacy-heap-nomaps.txt", heap_text(b"heap/2", b"")
+    yield "legacy-goroutine.txt", b"goroutine profile: total 9\n5 @ 0x401010 0x401200 0x7f0000000110\n#\t0x40100f\tmain.f+0x1f\t/a.go:3\n\n" \
+        b"4 @ 0x401010 0x401300\n" + BRIEF[1:]
+    yield "legacy-threadcreate.txt", b"# comment\nthreadcreate profile: total 3\n3 @ 0x401010\n0 @ 0x401030\n"
+    yield "legacy-mutex.txt", b"--- mutex:\ncycles/second=2400000000\nsampling period=7\n" \
+        b"12345678 90 @ 0x401010 0x401100\n555 1 @ 0x401010\n" + BRIEF[1:]
+    yield "legacy-contention.txt", b"--- contentionz 1 ---\ncycles/second = 3201000000\nsampling period = 100\n" \
+        b"ms since reset = 16502830\ndiscarded samples = 0\n  19490304       27 @ 0x401010 0x401100\n     7680        1 @ 0x401030\n" + BRIEF[1:]
+    yield "legacy-thread.txt", b"--- threadz 1 ---\n\n--- Thread 7f11 (name: main/14748) stack: ---\n  PC: 0x00401010: f\n" \
+        b"  0x00401200: g\n  0x00401300: main\n--- Thread 7f12 (name: w/14749) stack: ---\n  [same as previous thread]\n" \
+        b"--- Thread 7f13 (name: x/1) stack: ---\n    0x401010\n    0x401200\n" + BRIEF[1:]
+    yield "legacy-java-heap.txt", b"--- heapz 1 ---\nformat = java\nresolution = bytes\n     7048     2 @ 0x401000 0x401020\n" \
+        b"   470528    64 @ 0x401040 0x401020\n" + JAVA_NAMES
+    yield "legacy-java-contention.txt", b"--- contentionz 1 ---\nformat = java\nresolution = microseconds\nsampling period = 100\n" \
+        b"ms since reset = 6019923\n     1 1 @ 0x401000 0x401020\n    14 1 @ 0x401040 0x401020\n" + JAVA_NAMES
+    for form in ("<I", ">I", "<Q", ">Q"):
+        name = {"<": "le", ">": "be"}[form[0]] + str(8 * struct.calcsize(form))
+        yield f"legacy-cpu-{name}.bin", cpu_words(form) + (MAPS[1:] if "Q" in form else BRIEF[1:])
+    yield "legacy-java-cpu.bin", cpu_words("<Q", 1) + JAVA_NAMES
+
+
 # Random mixes
 
 POOL = [*LANGUAGES, "日本", "größe", "a b c", "q\"uote", "fn", "g", "main.main", "x::y", "runtime.goexit"]
@@ -793,6 +862,7 @@ def main():
         else:
             out[name + ".pb.gz"] = squeeze(make().encode())
     out.update(raw_variants())
+    out.update(legacy())
     for seed in range(24):
         out[f"mix-{seed:02}.pb.gz"] = squeeze(mix(seed).encode(packed=seed % 3 != 0))
     out["server-1.pb.gz"] = squeeze(server(1, 400, 150).encode())
