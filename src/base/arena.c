@@ -11,7 +11,7 @@
 
 #include <sys/mman.h>
 
-enum { FIRST_BLOCK = 16 << 10, LAST_BLOCK = 1 << 20, ALIGN = 16 };
+enum { FIRST_BLOCK = 16 << 10, LAST_BLOCK = 1 << 20, HUGE_BLOCK = 4 << 20, ALIGN = 16 };
 
 struct arena_block {
 	struct arena_block *next;
@@ -42,9 +42,13 @@ static struct arena_block *new_block(struct arena *a, size_t size)
 
 	if (size > a->budget - a->used)
 		return NULL;
-	b = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	b = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		 -1, 0);
 	if (b == MAP_FAILED)
 		return NULL;
+	/* Large arrays are filled from end to end: one fault per 2 MiB instead of per page. */
+	if (size >= HUGE_BLOCK)
+		(void)madvise(b, size, MADV_HUGEPAGE);
 	a->used += size;
 	b->size = size;
 	b->used = (sizeof(*b) + ALIGN - 1) & ~(size_t)(ALIGN - 1);

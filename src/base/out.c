@@ -29,10 +29,12 @@ void out_release(struct out *o)
 	*o = (struct out){ .fd = -1, .max = o->max };
 }
 
+/* No room is left after a failure, so that whatever follows comes to the slow path and ends. */
 static void fail(struct out *o, int code)
 {
 	if (!o->error)
 		o->error = code;
+	o->n = o->cap = 0;
 }
 
 static void write_all(struct out *o, const char *p, size_t n)
@@ -55,16 +57,12 @@ static void flush(struct out *o)
 	o->n = 0;
 }
 
-/* Makes room for 'n' more bytes.  False when there can be none. */
-static bool reserve(struct out *o, size_t n)
+/* Makes the buffer hold 'n' more bytes.  False when it cannot. */
+static bool grow(struct out *o, size_t n)
 {
 	size_t cap = o->cap ? o->cap : 256;
 	char *p;
 
-	if (o->error)
-		return false;
-	if (n <= o->cap - o->n)
-		return true;
 	if (n > o->max - o->n) {
 		fail(o, -EFBIG);
 		return false;
@@ -88,24 +86,23 @@ int out_finish(struct out *o)
 	return o->error;
 }
 
-void out_bytes(struct out *o, const void *p, size_t n)
+void out_bytes_slow(struct out *o, const void *p, size_t n)
 {
-	if (o->fd >= 0 && o->n + n > FD_BUFFER) {
+	if (o->error)
+		return;
+	if (o->fd >= 0) {
 		flush(o);
-		if (n >= FD_BUFFER) {
+		if (o->error || n >= FD_BUFFER) {
 			write_all(o, p, n);
 			return;
 		}
-	}
-	if (n == 0 || !reserve(o, n))
+		if (o->cap == 0 && !grow(o, FD_BUFFER))
+			return;
+	} else if (!grow(o, n)) {
 		return;
+	}
 	memcpy(o->p + o->n, p, n);
 	o->n += n;
-}
-
-void out_char(struct out *o, char c)
-{
-	out_bytes(o, &c, 1);
 }
 
 void out_fill(struct out *o, char c, size_t n)

@@ -16,7 +16,7 @@
 struct out {
 	char *p; /* what has not been written yet; for a memory sink: everything */
 	size_t n;
-	size_t cap;
+	size_t cap; /* of the buffer; 0 from the first failure on */
 	size_t max; /* a memory sink refuses to grow beyond this */
 	int fd;     /* negative: a memory sink */
 	int error;  /* negative errno of the first failure, or 0 */
@@ -32,8 +32,24 @@ void out_release(struct out *o);
 /* Writes what is left (descriptor sinks) and returns the first failure, or 0. */
 int out_finish(struct out *o);
 
-void out_bytes(struct out *o, const void *p, size_t n);
-void out_char(struct out *o, char c);
+/* The slow half of out_bytes(), for what does not fit the buffer as it is. */
+void out_bytes_slow(struct out *o, const void *p, size_t n);
+
+static inline void out_bytes(struct out *o, const void *p, size_t n)
+{
+	if (n <= o->cap - o->n && n > 0) {
+		memcpy(o->p + o->n, p, n);
+		o->n += n;
+	} else if (n > 0) {
+		out_bytes_slow(o, p, n);
+	}
+}
+
+static inline void out_char(struct out *o, char c)
+{
+	out_bytes(o, &c, 1);
+}
+
 void out_fill(struct out *o, char c, size_t n);
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -9,8 +9,6 @@
 #include <sched.h>
 #include <stdbool.h>
 
-enum { MAX_WIDTH = 8 };
-
 struct job {
 	void (*fn)(int i, void *ctx);
 	void *ctx;
@@ -26,7 +24,7 @@ int par_width(void)
 
 	if (sched_getaffinity(0, sizeof(set), &set) == 0)
 		n = CPU_COUNT(&set);
-	return n > MAX_WIDTH ? MAX_WIDTH : n;
+	return n > PAR_MOST ? PAR_MOST : n;
 }
 
 static void *start(void *arg)
@@ -39,8 +37,8 @@ static void *start(void *arg)
 
 void par_run(int n, void (*fn)(int i, void *ctx), void *ctx)
 {
-	struct job jobs[MAX_WIDTH];
-	int extra = n < MAX_WIDTH ? n - 1 : MAX_WIDTH;
+	struct job jobs[PAR_MOST];
+	int extra = n < PAR_MOST ? n - 1 : PAR_MOST;
 
 	for (int i = 0; i < extra; i++) {
 		jobs[i] = (struct job){ fn, ctx, i, 0, false };

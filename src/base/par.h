@@ -6,7 +6,9 @@
 #ifndef BASE_PAR_H
 #define BASE_PAR_H
 
-/* How many threads pay: the processors this process may run on, at most 8. */
+enum { PAR_MOST = 8 };
+
+/* How many threads pay: the processors this process may run on, at most PAR_MOST. */
 int par_width(void);
 
 /*

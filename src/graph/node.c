@@ -183,6 +183,7 @@ void nodes_init(struct nodes *n, struct profile *p, const struct node_options *o
 	n->info = xmalloc(most, sizeof(*n->info));
 	n->first = xmalloc((size_t)p->nlocations + 1, sizeof(*n->first));
 	n->frame = xmalloc(most, sizeof(*n->frame));
+	n->only = xmalloc(p->nlocations, sizeof(*n->only));
 	n->inlined = xcalloc(most, 1);
 	m.files = xmalloc(p->nfunctions, sizeof(*m.files));
 	memset(m.files, 0xff, p->nfunctions * sizeof(*m.files));
@@ -191,6 +192,7 @@ void nodes_init(struct nodes *n, struct profile *p, const struct node_options *o
 	for (uint32_t i = 0; i < p->nlocations; i++) {
 		n->first[i] = frames;
 		add_frames(&m, &p->locations[i], &frames);
+		n->only[i] = frames == n->first[i] + 1 ? n->frame[frames - 1] : NONE;
 	}
 	n->first[p->nlocations] = frames;
 	table_release(&m.index);
@@ -203,6 +205,7 @@ void nodes_release(struct nodes *n)
 	free(n->info);
 	free(n->first);
 	free(n->frame);
+	free(n->only);
 	free(n->inlined);
 	*n = (struct nodes){ 0 };
 }

@@ -42,6 +42,7 @@ struct nodes {
 
 	uint32_t *first;  /* per location: its first frame; one more at the end */
 	uint32_t *frame;  /* the node of each frame, innermost line first */
+	uint32_t *only;   /* per location: its node, or NONE if it has several frames */
 	uint8_t *inlined; /* per node: a frame that is not the outermost of its location has it */
 };
 

@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-enum { PARALLEL_STACKS = 1 << 16, MOST_THREADS = 8 };
+enum { PARALLEL_STACKS = 1 << 16, PICK = 64 };
 
 static int width_for(const struct profile *p)
 {
@@ -30,7 +30,7 @@ static size_t begin_of(const struct profile *p, int t, int width)
 /* ------------------------------------------------------------------ nodes */
 
 struct node_sum {
-	int64_t flat, cum;
+	int64_t cum;
 	uint32_t stamp;
 };
 
@@ -38,29 +38,35 @@ struct node_walk {
 	const struct nodes *n;
 	const struct selection *s;
 	int width;
-	struct node_sum *sums[MOST_THREADS];
-	struct weight *divs[MOST_THREADS]; /* with a mean: its divisors only */
+	struct node_sum *sums[PAR_MOST];
+	int64_t *flats[PAR_MOST];
+	struct weight *divs[PAR_MOST]; /* with a mean: its divisors only */
 };
+
+static inline void add_once(struct node_sum *sum, int64_t w, uint32_t stamp)
+{
+	/* Without a branch, which would go wrong at every recursion: it adds 0 the second time. */
+	sum->cum = wrap_add(sum->cum, sum->stamp == stamp ? 0 : w);
+	sum->stamp = stamp;
+}
 
 /* Adds one sample; returns the leaf, or NONE for an empty stack. */
 static uint32_t add_stack(const struct nodes *n, const struct sample *s, struct node_sum *sums,
 			  int64_t w, uint32_t stamp)
 {
 	const uint32_t *stack = n->p->stacks + s->stack;
-	uint32_t node = NONE;
 
-	for (uint32_t i = s->depth; i-- > 0;) {
-		uint32_t first = n->first[stack[i]];
+	for (uint32_t i = 0; i < s->depth; i++) {
+		uint32_t loc = stack[i], only = n->only[loc];
 
-		for (uint32_t f = n->first[stack[i] + 1]; f-- > first;) {
-			node = n->frame[f];
-			if (sums[node].stamp == stamp)
-				continue;
-			sums[node].stamp = stamp;
-			sums[node].cum = wrap_add(sums[node].cum, w);
+		if (only != NONE) {
+			add_once(&sums[only], w, stamp);
+			continue;
 		}
+		for (uint32_t f = n->first[loc]; f < n->first[loc + 1]; f++)
+			add_once(&sums[n->frame[f]], w, stamp);
 	}
-	return node;
+	return s->depth ? n->frame[n->first[stack[0]]] : NONE;
 }
 
 /* The same for the divisors of a mean; rare enough to walk the stack a second time. */
@@ -89,6 +95,7 @@ static void walk_share(int t, void *ctx)
 	const struct nodes *n = walk->n;
 	const struct profile *p = n->p;
 	struct node_sum *sums = xcalloc(n->n, sizeof(*sums));
+	int64_t *flats = xcalloc(n->n, sizeof(*flats));
 	struct weight *divs = walk->s->mean ? xcalloc(n->n, sizeof(*divs)) : NULL;
 	size_t end = begin_of(p, t + 1, walk->width);
 
@@ -100,11 +107,12 @@ static void walk_share(int t, void *ctx)
 			continue;
 		leaf = add_stack(n, &p->samples[i], sums, w, (uint32_t)i + 1);
 		if (leaf != NONE)
-			sums[leaf].flat = wrap_add(sums[leaf].flat, w);
+			flats[leaf] = wrap_add(flats[leaf], w);
 		if (divs)
 			add_divisors(n, &p->samples[i], sums, divs, d, leaf);
 	}
 	walk->sums[t] = sums;
+	walk->flats[t] = flats;
 	walk->divs[t] = divs;
 }
 
@@ -117,7 +125,7 @@ void walk_nodes(const struct nodes *n, const struct selection *s, struct weight 
 		for (uint32_t i = 0; i < n->n; i++) {
 			struct weight *to = &weights[i];
 
-			to->flat = wrap_add(to->flat, walk.sums[t][i].flat);
+			to->flat = wrap_add(to->flat, walk.flats[t][i]);
 			to->cum = wrap_add(to->cum, walk.sums[t][i].cum);
 			if (!walk.divs[t])
 				continue;
@@ -125,6 +133,7 @@ void walk_nodes(const struct nodes *n, const struct selection *s, struct weight 
 			to->cum_div = wrap_add(to->cum_div, walk.divs[t][i].cum_div);
 		}
 		free(walk.sums[t]);
+		free(walk.flats[t]);
 		free(walk.divs[t]);
 	}
 }
@@ -135,21 +144,30 @@ void walk_nodes(const struct nodes *n, const struct selection *s, struct weight 
 
 struct edge_sum {
 	uint64_t key; /* caller << 32 | callee */
-	int64_t weight, div;
+	int64_t weight;
 	uint32_t stamp;
 	bool residual, inlined;
 };
 
 struct edge_sums {
 	struct edge_sum *slots;
+	int64_t *divs; /* with a mean: the divisor of each slot, else NULL */
 	size_t mask, used;
 };
 
-static void edge_sums_init(struct edge_sums *e, size_t size)
+static void edge_sums_init(struct edge_sums *e, size_t size, bool mean)
 {
 	*e = (struct edge_sums){ .slots = xmalloc(size, sizeof(*e->slots)), .mask = size - 1 };
 	for (size_t i = 0; i < size; i++)
 		e->slots[i].key = NO_EDGE;
+	if (mean)
+		e->divs = xcalloc(size, sizeof(*e->divs));
+}
+
+static void edge_sums_release(struct edge_sums *e)
+{
+	free(e->slots);
+	free(e->divs);
 }
 
 static struct edge_sum *find_slot(const struct edge_sums *e, uint64_t key)
@@ -165,13 +183,19 @@ static void edge_sums_grow(struct edge_sums *e)
 {
 	struct edge_sums bigger;
 
-	edge_sums_init(&bigger, (e->mask + 1) * 2);
+	edge_sums_init(&bigger, (e->mask + 1) * 2, e->divs);
 	for (size_t i = 0; i <= e->mask; i++) {
-		if (e->slots[i].key != NO_EDGE)
-			*find_slot(&bigger, e->slots[i].key) = e->slots[i];
+		struct edge_sum *slot;
+
+		if (e->slots[i].key == NO_EDGE)
+			continue;
+		slot = find_slot(&bigger, e->slots[i].key);
+		*slot = e->slots[i];
+		if (e->divs)
+			bigger.divs[slot - bigger.slots] = e->divs[i];
 	}
 	bigger.used = e->used;
-	free(e->slots);
+	edge_sums_release(e);
 	*e = bigger;
 }
 
@@ -195,7 +219,8 @@ struct edge_walk {
 	const struct selection *s;
 	const uint8_t *kept, *wanted;
 	int width;
-	struct edge_sums sums[MOST_THREADS];
+	uint8_t *calls; /* per location: one of its frames is the callee of an edge to record */
+	struct edge_sums sums[PAR_MOST];
 };
 
 /* What is the same for all edges of one sample. */
@@ -213,36 +238,90 @@ static void add_edge(struct edge_sums *sums, uint32_t src, uint32_t dst, const s
 		return;
 	e->stamp = s->number;
 	e->weight = wrap_add(e->weight, s->w);
-	e->div = wrap_add(e->div, s->d);
+	if (sums->divs)
+		sums->divs[e - sums->slots] = wrap_add(sums->divs[e - sums->slots], s->d);
 	e->residual |= residual;
 	e->inlined &= inlined;
 }
 
+/* The nearest frame above location 'i' that is kept, or NONE; says whether others are between. */
+static uint32_t caller_above(const struct edge_walk *walk, const uint32_t *stack, uint32_t i,
+			     uint32_t depth, bool *residual)
+{
+	const struct nodes *n = walk->n;
+
+	for (i++; i < depth; i++) {
+		for (uint32_t f = n->first[stack[i]]; f < n->first[stack[i] + 1]; f++) {
+			if (!walk->kept || walk->kept[n->frame[f]])
+				return n->frame[f];
+			*residual = true;
+		}
+	}
+	return NONE;
+}
+
+/* The edges to the frames of one location, whose caller is 'parent'. */
+static void add_location_edges(const struct edge_walk *walk, uint32_t loc, uint32_t parent,
+			       bool residual, struct edge_sums *sums, const struct stamp *stamp)
+{
+	const struct nodes *n = walk->n;
+	uint32_t first = n->first[loc], outermost = n->first[loc + 1] - 1;
+
+	for (uint32_t f = outermost + 1; f-- > first;) {
+		uint32_t node = n->frame[f];
+
+		if (walk->kept && !walk->kept[node]) {
+			residual = true;
+			continue;
+		}
+		if (parent != NONE && node != parent && (!walk->wanted || walk->wanted[node]))
+			add_edge(sums, parent, node, stamp, residual, f != outermost);
+		parent = node;
+		residual = false;
+	}
+}
+
+/*
+ * From the root down, since of two equal edges in one stack the upper one counts.  First the
+ * locations with a callee of interest are picked out, without a branch that nobody could predict.
+ */
 static void add_edges(const struct edge_walk *walk, const struct sample *s, struct edge_sums *sums,
 		      const struct stamp *stamp)
 {
-	const struct nodes *n = walk->n;
-	const uint32_t *stack = n->p->stacks + s->stack;
-	uint32_t parent = NONE;
-	bool residual = false;
+	const uint32_t *stack = walk->n->p->stacks + s->stack;
+	uint32_t picked[PICK];
 
-	for (uint32_t i = s->depth; i-- > 0;) {
-		uint32_t first = n->first[stack[i]], outermost = n->first[stack[i] + 1] - 1;
+	for (uint32_t end = s->depth; end > 0;) {
+		uint32_t begin = end > PICK ? end - PICK : 0, n = 0;
 
-		for (uint32_t f = outermost + 1; f-- > first;) {
+		for (uint32_t i = begin; i < end; i++) {
+			picked[n] = i;
+			n += walk->calls[stack[i]];
+		}
+		while (n-- > 0) {
+			bool residual = false;
+			uint32_t i = picked[n];
+			uint32_t parent = caller_above(walk, stack, i, s->depth, &residual);
+
+			add_location_edges(walk, stack[i], parent, residual, sums, stamp);
+		}
+		end = begin;
+	}
+}
+
+/* Which locations have a frame that is kept, and wanted if that matters. */
+static uint8_t *find_calls(const struct nodes *n, const uint8_t *kept, const uint8_t *wanted)
+{
+	uint8_t *calls = xcalloc(n->p->nlocations, 1);
+
+	for (uint32_t i = 0; i < n->p->nlocations; i++) {
+		for (uint32_t f = n->first[i]; f < n->first[i + 1]; f++) {
 			uint32_t node = n->frame[f];
 
-			if (walk->kept && !walk->kept[node]) {
-				residual = true;
-				continue;
-			}
-			if (parent != NONE && node != parent &&
-			    (!walk->wanted || walk->wanted[node]))
-				add_edge(sums, parent, node, stamp, residual, f != outermost);
-			parent = node;
-			residual = false;
+			calls[i] |= (!kept || kept[node]) && (!wanted || wanted[node]);
 		}
 	}
+	return calls;
 }
 
 static void walk_edge_share(int t, void *ctx)
@@ -251,7 +330,7 @@ static void walk_edge_share(int t, void *ctx)
 	const struct profile *p = walk->n->p;
 	size_t end = begin_of(p, t + 1, walk->width);
 
-	edge_sums_init(&walk->sums[t], 1024);
+	edge_sums_init(&walk->sums[t], 1024, walk->s->mean);
 	for (size_t i = begin_of(p, t, walk->width); i < end; i++) {
 		struct stamp stamp = { selected_value(walk->s, p, i),
 				       selected_divisor(walk->s, p, i), (uint32_t)i + 1 };
@@ -271,34 +350,35 @@ static void add_sums(struct edge_sums *to, struct edge_sums *from)
 			continue;
 		e = edge_sum_for(to, f->key);
 		e->weight = wrap_add(e->weight, f->weight);
-		e->div = wrap_add(e->div, f->div);
+		if (to->divs)
+			to->divs[e - to->slots] = wrap_add(to->divs[e - to->slots], from->divs[i]);
 		e->residual |= f->residual;
 		e->inlined &= f->inlined;
 	}
-	free(from->slots);
+	edge_sums_release(from);
 }
 
-static int by_key(const void *a, const void *b)
+/* Sorts by one end of the edges, in linear time; edges with the same end keep their order. */
+static void sort_by_end(const struct edge *from, struct edge *to, size_t n, uint32_t nnodes,
+			bool callee)
 {
-	const struct edge *x = a, *y = b;
+	size_t *at = xcalloc((size_t)nnodes + 1, sizeof(*at));
 
-	if (x->src != y->src)
-		return x->src < y->src ? -1 : 1;
-	return (x->dst > y->dst) - (x->dst < y->dst);
+	for (size_t i = 0; i < n; i++)
+		at[(callee ? from[i].dst : from[i].src) + 1]++;
+	for (uint32_t i = 0; i < nnodes; i++)
+		at[i + 1] += at[i];
+	for (size_t i = 0; i < n; i++)
+		to[at[callee ? from[i].dst : from[i].src]++] = from[i];
+	free(at);
 }
 
-struct edge *walk_edges(const struct nodes *n, const struct selection *s, const uint8_t *kept,
-			const uint8_t *wanted, size_t *nedges)
+static struct edge *list_edges(const struct edge_sums *sums, uint32_t nnodes)
 {
-	struct edge_walk walk = { n, s, kept, wanted, width_for(n->p), { { 0 } } };
-	struct edge_sums *sums = &walk.sums[0];
-	struct edge *edges;
+	struct edge *edges = xmalloc(sums->used, sizeof(*edges));
+	struct edge *sorted = xmalloc(sums->used, sizeof(*edges));
 	size_t k = 0;
 
-	par_run(walk.width, walk_edge_share, &walk);
-	for (int t = 1; t < walk.width; t++)
-		add_sums(sums, &walk.sums[t]);
-	edges = xmalloc(sums->used, sizeof(*edges));
 	for (size_t i = 0; i <= sums->mask; i++) {
 		const struct edge_sum *e = &sums->slots[i];
 
@@ -307,12 +387,30 @@ struct edge *walk_edges(const struct nodes *n, const struct selection *s, const 
 		edges[k++] = (struct edge){ .src = (uint32_t)(e->key >> 32),
 					    .dst = (uint32_t)e->key,
 					    .weight = e->weight,
-					    .weight_div = e->div,
+					    .weight_div = sums->divs ? sums->divs[i] : 0,
 					    .residual = e->residual,
 					    .inlined = e->inlined };
 	}
-	free(sums->slots);
-	qsort(edges, k, sizeof(*edges), by_key);
-	*nedges = k;
+	sort_by_end(edges, sorted, k, nnodes, true);
+	sort_by_end(sorted, edges, k, nnodes, false);
+	free(sorted);
+	return edges;
+}
+
+struct edge *walk_edges(const struct nodes *n, const struct selection *s, const uint8_t *kept,
+			const uint8_t *wanted, size_t *nedges)
+{
+	struct edge_walk walk = { .n = n, .s = s, .kept = kept, .wanted = wanted };
+	struct edge *edges;
+
+	walk.width = width_for(n->p);
+	walk.calls = find_calls(n, kept, wanted);
+	par_run(walk.width, walk_edge_share, &walk);
+	for (int t = 1; t < walk.width; t++)
+		add_sums(&walk.sums[0], &walk.sums[t]);
+	*nedges = walk.sums[0].used;
+	edges = list_edges(&walk.sums[0], n->n);
+	edge_sums_release(&walk.sums[0]);
+	free(walk.calls);
 	return edges;
 }

@@ -4,8 +4,9 @@
  * Two walks over the outer message find its parts: the first counts, so that every table is
  * allocated once at its final size; the second notes where each part lies.  Then the parts are
  * read in the order in which they refer to each other: strings, functions, mappings, locations,
- * samples.  Samples are nearly all of a large profile, so all cores read them, again twice: to
- * measure stacks and labels, then to fill the shared arrays at offsets that are then known.
+ * samples.  Samples are nearly all of a large profile, so all cores read them, each into a part of
+ * the stack array that is large enough for any content of its bytes; what is not filled is never
+ * touched, and costs nothing.
  *
  * Nothing checks for errors in between.  The first failure sticks in the status all cursors
  * share (see wire/pb.h), and turns whatever follows into a no-op.
@@ -23,6 +24,7 @@
 #include "profile/profile.h"
 #include "wire/pb.h"
 
+#include <endian.h>
 #include <errno.h>
 
 /* Field numbers, from profile.proto. */
@@ -87,6 +89,7 @@ struct span {
 struct id_map {
 	uint32_t *small; /* ids 0 .. n */
 	size_t n;
+	bool dense; /* the ids are 1, 2, 3 ... n */
 	struct table large;
 	const uint64_t *ids; /* of the table's entries, 'stride' bytes apart */
 	size_t stride;
@@ -95,6 +98,7 @@ struct id_map {
 struct decoder {
 	struct profile *p;
 	struct pb_status st;
+	const uint8_t *end; /* of the whole input */
 	size_t count[PROFILE_FIELDS];
 	struct span *spans[PROFILE_FIELDS]; /* of the messages and strings */
 	uint32_t *strings;                  /* from an index in the file to ours */
@@ -168,7 +172,7 @@ static void read_strings(struct decoder *d)
 	for (size_t i = 0; i < n; i++) {
 		struct span s = d->spans[PROFILE_STRING][i];
 
-		d->strings[i] = profile_intern(d->p, (struct str){ (const char *)s.p, s.n });
+		d->strings[i] = profile_intern_copy(d->p, (struct str){ (const char *)s.p, s.n });
 	}
 	if (n > 0 && d->strings[0] != 0) {
 		struct pb at = open_span(d, d->spans[PROFILE_STRING][0]);
@@ -307,13 +311,14 @@ static void id_map_fill(struct id_map *m, const uint64_t *ids, size_t stride, si
 {
 	struct probe at;
 
-	*m = (struct id_map){ .ids = ids, .stride = stride, .n = n };
+	*m = (struct id_map){ .ids = ids, .stride = stride, .n = n, .dense = true };
 	m->small = xmalloc(n + 1, sizeof(*m->small));
 	memset(m->small, 0xff, (n + 1) * sizeof(*m->small));
 	table_init(&m->large, 0);
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t id = id_of(m, i);
 
+		m->dense &= id == (uint64_t)i + 1;
 		if (id <= n) {
 			m->small[id] = i;
 			continue;
@@ -519,55 +524,78 @@ static void read_locations(struct decoder *d)
 struct share {
 	struct decoder *d;
 	size_t begin, end;
+	uint64_t stack; /* where the next stack goes */
+	struct label *labels;
+	size_t nlabels, cap_labels;
+
 	struct pb_status st;
-	size_t bad; /* the first sample that CheckValid would refuse, or SIZE_MAX */
+	bool unknown; /* a location does not exist */
+	size_t bad;   /* the first sample that is not valid, or SIZE_MAX */
 	size_t bad_nvalues;
 };
 
-struct sample_job {
-	struct decoder *d;
-	struct share *shares;
-	void (*each)(struct share *s, size_t i);
-};
-
-static struct pb open_sample(struct share *s, size_t i)
+/*
+ * The number at 'p', if it is below 2^28, with eight bytes to read from: no branch depends on how
+ * long it is.  Returns its length, or 0.
+ */
+static inline size_t short_varint(const uint8_t *p, uint32_t *v)
 {
-	struct span span = s->d->spans[PROFILE_SAMPLE][i];
+	uint64_t x, stop;
+	unsigned bit;
 
-	return (struct pb){ span.p, span.p + span.n, &s->st };
+	memcpy(&x, p, 8);
+	stop = ~le64toh(x) & 0x80808080u;
+	if (stop == 0)
+		return 0;
+	bit = (unsigned)__builtin_ctzll(stop);
+	x = le64toh(x) & ((2ull << bit) - 1);
+	*v = (uint32_t)((x & 0x7f) | (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) |
+			(x >> 3 & 0xfe00000));
+	return bit / 8 + 1;
 }
 
-/* How many numbers a packed list holds: each ends with a byte below 0x80. */
-static size_t count_varints(const struct pb *r)
+/*
+ * Writes the places of the locations in a packed list, NONE for an unknown one.  Nearly every file
+ * numbers its locations 1, 2, 3 ...: then the place is the id less one.
+ */
+static size_t read_stack(struct share *s, const struct pb_field *f, uint32_t *to)
 {
+	const struct id_map *ids = &s->d->locations;
+	const uint8_t *p = f->body.p, *end = f->body.end;
+	struct pb rest = f->body;
+	uint64_t id;
 	size_t n = 0;
 
-	for (const uint8_t *p = r->p; p < r->end; p++)
-		n += *p < 0x80;
+	while (ids->dense && p < end && s->d->end - p >= 8) {
+		uint32_t small;
+		size_t len = short_varint(p, &small);
+
+		if (len == 0 || len > (size_t)(end - p))
+			break;
+		p += len;
+		small--;
+		s->unknown |= small >= ids->n;
+		to[n++] = small;
+	}
+	rest.p = p;
+	while (pb_varint(&rest, &id)) {
+		to[n] = id_map_find(ids, id);
+		s->unknown |= to[n++] == NONE;
+	}
 	return n;
 }
 
-static void measure_sample(struct share *s, size_t i)
+/* How many values there are; those that there is room for are stored. */
+static size_t read_values(const struct pb_field *f, int64_t *to, size_t have, size_t room)
 {
-	struct sample *to = &s->d->p->samples[i];
-	struct pb msg = open_sample(s, i);
-	struct pb_field f;
-	size_t nvalues = 0, nlabels = 0, depth = 0;
+	struct pb body = f->body;
+	uint64_t v;
 
-	while (pb_next(&msg, &f)) {
-		if (f.num == SAMPLE_LOCATION)
-			depth += count_varints(&f.body);
-		else if (f.num == SAMPLE_VALUE)
-			nvalues += count_varints(&f.body);
-		else if (f.num == SAMPLE_LABEL)
-			nlabels++;
+	for (; pb_varint(&body, &v); have++) {
+		if (have < room)
+			to[have] = (int64_t)v;
 	}
-	to->depth = (uint32_t)depth;
-	to->nlabels = (uint32_t)nlabels;
-	if (nvalues != s->d->p->ntypes && s->bad == SIZE_MAX) {
-		s->bad = i;
-		s->bad_nvalues = nvalues;
-	}
+	return have;
 }
 
 /* A lone number must be a varint; a packed list anything length-delimited. */
@@ -578,149 +606,168 @@ static bool check_numbers(const struct pb_field *f)
 	return !f->body.st->why;
 }
 
-static size_t read_stack(struct share *s, const struct pb_field *f, uint32_t *to)
+static uint32_t label_string(struct share *s, const struct pb *at, uint64_t i, uint32_t none)
 {
-	struct pb body = f->body;
-	uint64_t id;
-	size_t n = 0;
-
-	while (pb_varint(&body, &id))
-		to[n++] = id_map_find(&s->d->locations, id);
-	return n;
-}
-
-static size_t read_values(const struct pb_field *f, int64_t *to, size_t room)
-{
-	struct pb body = f->body;
-	uint64_t v;
-	size_t n = 0;
-
-	while (n < room && pb_varint(&body, &v))
-		to[n++] = (int64_t)v;
-	return n;
-}
-
-static uint32_t label_string(struct share *s, const struct pb_field *f, uint32_t none)
-{
-	uint64_t i = pb_u64(f);
-
 	if (i == 0)
 		return none;
 	if (i < s->d->count[PROFILE_STRING])
 		return s->d->strings[i];
-	pb_fail(&f->body, "string index is out of range");
+	pb_fail(at, "string index is out of range");
 	return none;
+}
+
+/* The next field of a label: a number from 0 (other fields) to LABEL_UNIT, and its value. */
+static bool next_label_field(struct pb *msg, uint64_t *num, uint64_t *v)
+{
+	struct pb_field f;
+
+	if (msg->p < msg->end && *msg->p < 0x80 && (*msg->p & 7) == PB_VARINT && !msg->st->why) {
+		*num = *msg->p++ >> 3;
+		if (pb_varint(msg, v))
+			return true;
+		pb_fail(msg, "number is cut short");
+		return false;
+	}
+	if (!pb_next(msg, &f))
+		return false;
+	*num = f.num;
+	if (f.num >= LABEL_KEY && f.num <= LABEL_UNIT)
+		*v = pb_u64(&f);
+	return true;
 }
 
 /* False for a label that says nothing: no text, number 0, no unit. */
 static bool read_label(struct share *s, struct pb msg, struct label *l)
 {
-	struct pb_field f;
+	uint64_t num, v = 0;
 
 	*l = (struct label){ .str = NONE, .unit = NONE };
-	while (pb_next(&msg, &f)) {
-		if (f.num == LABEL_KEY)
-			l->key = label_string(s, &f, 0);
-		else if (f.num == LABEL_STR)
-			l->str = label_string(s, &f, NONE);
-		else if (f.num == LABEL_NUM)
-			l->num = (int64_t)pb_u64(&f);
-		else if (f.num == LABEL_UNIT)
-			l->unit = label_string(s, &f, NONE);
+	while (next_label_field(&msg, &num, &v)) {
+		if (num == LABEL_KEY)
+			l->key = label_string(s, &msg, v, 0);
+		else if (num == LABEL_STR)
+			l->str = label_string(s, &msg, v, NONE);
+		else if (num == LABEL_NUM)
+			l->num = (int64_t)v;
+		else if (num == LABEL_UNIT)
+			l->unit = label_string(s, &msg, v, NONE);
 	}
 	return l->str != NONE || l->num != 0 || l->unit != NONE;
+}
+
+static void add_label(struct share *s, struct pb msg, struct sample *to)
+{
+	struct label l;
+
+	if (!read_label(s, msg, &l))
+		return;
+	vec_push(s->labels, s->nlabels, s->cap_labels, l);
+	to->nlabels++;
+}
+
+static void judge(struct share *s, size_t i, size_t nvalues)
+{
+	if ((s->unknown || nvalues != s->d->p->ntypes) && s->bad == SIZE_MAX) {
+		s->bad = i;
+		s->bad_nvalues = nvalues;
+	}
 }
 
 static void read_sample(struct share *s, size_t i)
 {
 	struct profile *p = s->d->p;
+	struct span span = s->d->spans[PROFILE_SAMPLE][i];
+	struct pb msg = { span.p, span.p + span.n, &s->st };
 	struct sample *to = &p->samples[i];
-	int64_t *values = sample_values(p, i);
-	struct pb msg = open_sample(s, i);
 	struct pb_field f;
-	size_t depth = 0, nvalues = 0, nlabels = 0;
+	size_t nvalues = 0;
 
+	*to = (struct sample){ .stack = s->stack, .label = s->nlabels };
 	while (pb_next(&msg, &f)) {
 		if (f.num == SAMPLE_LOCATION && check_numbers(&f))
-			depth += read_stack(s, &f, p->stacks + to->stack + depth);
+			to->depth += (uint32_t)read_stack(s, &f, p->stacks + s->stack + to->depth);
 		else if (f.num == SAMPLE_VALUE && check_numbers(&f))
-			nvalues += read_values(&f, values + nvalues, p->ntypes - nvalues);
+			nvalues = read_values(&f, sample_values(p, i), nvalues, p->ntypes);
 		else if (f.num == SAMPLE_LABEL)
-			nlabels += read_label(s, pb_msg(&f), &p->labels[to->label + nlabels]);
+			add_label(s, pb_msg(&f), to);
 	}
-	to->nlabels = (uint32_t)nlabels;
-	if (nlabels)
-		labels_normalize(p, p->labels + to->label, nlabels);
-	for (size_t k = 0; k < depth && s->bad == SIZE_MAX; k++) {
-		if (p->stacks[to->stack + k] == NONE) {
-			s->bad = i;
-			s->bad_nvalues = p->ntypes;
-		}
-	}
+	s->stack += to->depth;
+	if (to->nlabels)
+		labels_normalize(p, s->labels + to->label, to->nlabels);
+	judge(s, i, nvalues);
 }
 
-static void run_share(int t, void *ctx)
+static void read_share(int t, void *ctx)
 {
-	struct sample_job *job = ctx;
-	struct share *s = &job->shares[t];
+	struct share *s = &((struct share *)ctx)[t];
 
 	for (size_t i = s->begin; i < s->end && !s->st.why; i++)
-		job->each(s, i);
+		read_sample(s, i);
 }
 
-/* Runs 'each' on all samples, and keeps what the earliest of them complained about. */
-static void for_each_sample(struct decoder *d, void (*each)(struct share *s, size_t i),
-			    struct share *worst)
+/* Shares of about the same number of bytes.  Returns how many bytes there are. */
+static size_t divide(struct decoder *d, struct share *shares, int width)
 {
-	size_t n = d->count[PROFILE_SAMPLE];
-	int width = n < PARALLEL_SAMPLES ? 1 : par_width();
-	struct share shares[8];
-	struct sample_job job = { d, shares, each };
+	size_t n = d->count[PROFILE_SAMPLE], bytes = 0, done = 0, i = 0;
 
-	for (int t = 0; t < width; t++)
+	for (size_t k = 0; k < n; k++)
+		bytes += d->spans[PROFILE_SAMPLE][k].n;
+	for (int t = 0; t < width; t++) {
 		shares[t] = (struct share){ .d = d,
-					    .begin = n * (size_t)t / (size_t)width,
-					    .end = n * (size_t)(t + 1) / (size_t)width,
+					    .begin = i,
+					    .stack = done,
 					    .st = { .start = d->st.start },
 					    .bad = SIZE_MAX };
-	par_run(width, run_share, &job);
+		while (i < n && done < bytes * (size_t)(t + 1) / (size_t)width)
+			done += d->spans[PROFILE_SAMPLE][i++].n;
+		shares[t].end = t + 1 == width ? n : i;
+	}
+	return bytes;
+}
+
+/* Puts the labels of all shares into one array. */
+static void join_labels(struct decoder *d, struct share *shares, int width)
+{
+	struct profile *p = d->p;
+	uint64_t n = 0;
+
+	for (int t = 0; t < width; t++)
+		n += shares[t].nlabels;
+	p->labels = alloc(d, n, sizeof(*p->labels));
+	for (int t = 0; t < width; t++) {
+		struct share *s = &shares[t];
+
+		if (p->labels && s->nlabels)
+			memcpy(p->labels + p->nlabels, s->labels, s->nlabels * sizeof(*s->labels));
+		for (size_t i = s->begin; i < s->end; i++)
+			p->samples[i].label += p->nlabels;
+		p->nlabels += s->nlabels;
+		free(s->labels);
+	}
+}
+
+static void read_samples(struct decoder *d, struct share *worst)
+{
+	struct profile *p = d->p;
+	size_t n = d->count[PROFILE_SAMPLE];
+	int width = n < PARALLEL_SAMPLES ? 1 : par_width();
+	struct share shares[PAR_MOST];
+
+	p->samples = alloc(d, n, sizeof(*p->samples));
+	p->values = alloc(d, n * p->ntypes, sizeof(*p->values));
+	p->nstacks = divide(d, shares, width);
+	p->stacks = alloc(d, p->nstacks, sizeof(*p->stacks));
+	if (d->st.why)
+		return;
+	p->nsamples = n;
+	par_run(width, read_share, shares);
+	join_labels(d, shares, width);
 	for (int t = width - 1; t >= 0; t--) {
 		if (shares[t].st.why)
 			d->st = shares[t].st;
 		if (shares[t].bad != SIZE_MAX)
 			*worst = shares[t];
 	}
-}
-
-static void make_room_for_samples(struct decoder *d)
-{
-	struct profile *p = d->p;
-
-	for (size_t i = 0; i < p->nsamples; i++) {
-		p->samples[i].stack = p->nstacks;
-		p->samples[i].label = p->nlabels;
-		p->nstacks += p->samples[i].depth;
-		p->nlabels += p->samples[i].nlabels;
-	}
-	p->stacks = alloc(d, p->nstacks, sizeof(*p->stacks));
-	p->labels = alloc(d, p->nlabels, sizeof(*p->labels));
-	p->values = alloc(d, p->nsamples * p->ntypes, sizeof(*p->values));
-}
-
-static void read_samples(struct decoder *d, struct share *worst)
-{
-	struct profile *p = d->p;
-
-	p->samples = alloc(d, d->count[PROFILE_SAMPLE], sizeof(*p->samples));
-	if (d->st.why)
-		return;
-	p->nsamples = d->count[PROFILE_SAMPLE];
-	for_each_sample(d, measure_sample, worst);
-	if (d->st.why || worst->bad != SIZE_MAX)
-		return;
-	make_room_for_samples(d);
-	if (!d->st.why)
-		for_each_sample(d, read_sample, worst);
 }
 
 /* ------------------------------------------------------------------ the whole */
@@ -775,22 +822,20 @@ static int read_all(struct decoder *d, struct pb msg, struct err *err)
 	return rc ? rc : profile_check_tables(d->p, err);
 }
 
-int profile_decode(struct file_bytes *bytes, struct profile **out, struct err *err)
+int profile_decode(struct str bytes, struct profile **out, struct err *err)
 {
 	AUTO(decoder_release) struct decoder d = { 0 };
-	struct pb msg = pb_open(bytes->p, bytes->n, &d.st);
+	struct pb msg = pb_open(bytes.p, bytes.n, &d.st);
 	int rc;
 
-	if (bytes->n == 0)
+	if (bytes.n == 0)
 		return err_set(err, -ENODATA, "empty input file");
-	if (bytes->n > UINT32_MAX)
+	if (bytes.n > UINT32_MAX)
 		return err_set(err, -ENOMEM, "profile is larger than 4 GiB");
 	d.p = profile_new();
+	d.end = msg.end;
 	rc = read_all(&d, msg, err);
-	if (rc)
-		return rc;
-	d.p->bytes = *bytes;
-	*bytes = (struct file_bytes){ 0 };
-	*out = TAKE(d.p);
-	return 0;
+	if (rc == 0)
+		*out = TAKE(d.p);
+	return rc;
 }

@@ -9,7 +9,7 @@
 #ifndef PROFILE_DECODE_H
 #define PROFILE_DECODE_H
 
-#include "base/file.h"
+#include "base/str.h"
 
 struct err;
 struct profile;
@@ -18,11 +18,11 @@ struct profile;
  * profile_decode() parses one uncompressed perftools.profiles.Profile message.  Unknown fields
  * are skipped.
  *
- * On success it returns 0, stores in '*out' a profile that the caller frees with profile_free(),
- * and takes over 'bytes' (leaving it empty), since strings point into it.
+ * On success it returns 0 and stores in '*out' a profile that the caller frees with
+ * profile_free().  The profile keeps no pointer into 'bytes'.
  *
- * On failure it returns one of the codes below, leaves '*out' and 'bytes' as they were, and
- * describes the failure in 'err':
+ * On failure it returns one of the codes below, leaves '*out' as it was, and describes the
+ * failure in 'err':
  *
  *	-EBADMSG	the bytes are not such a message ("byte 12: expected a number")
  *	-ENODATA	there are no bytes ("empty input file")
@@ -32,14 +32,14 @@ struct profile;
  *
  * Time and memory are linear in the number of bytes; all cores take part.
  */
-int profile_decode(struct file_bytes *bytes, struct profile **out, struct err *err);
+int profile_decode(struct str bytes, struct profile **out, struct err *err);
 
 /*
  * profile_parse() is profile_decode() for any format we read: what is not a Profile message is
- * offered to the parsers of legacy.h.  Ownership as above; messages as the reference words them
+ * offered to the parsers of legacy.h.  Messages as the reference words them
  * ("parsing profile: unrecognized profile format"), with the place added where bytes that begin
  * as a Profile message go wrong later.
  */
-int profile_parse(struct file_bytes *bytes, struct profile **out, struct err *err);
+int profile_parse(struct str bytes, struct profile **out, struct err *err);
 
 #endif /* PROFILE_DECODE_H */

@@ -6,7 +6,9 @@
  * access.  Sums of the parts bound the size of every table, so all are allocated once.
  *
  * With a single source the result's stacks, samples, values and labels are the source's own
- * arrays: the write position never overtakes the read position, since samples only go away.
+ * arrays.  Stacks and labels stay where they are, and samples move up where others went away.  Then
+ * all cores take part: the order of first use is found in parts, which are put one behind the
+ * other.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,17 +16,22 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/par.h"
 #include "base/units.h"
+#include "base/wrap.h"
 #include "base/xalloc.h"
 #include "profile/labels.h"
 #include "profile/profile.h"
 
 #include <errno.h>
 
+/* Fewer samples than this are not worth a second thread. */
+enum { PARALLEL_SAMPLES = 4096 };
+
 struct merger {
 	struct profile *out;
 	struct table samples, locations, functions, mappings, comments;
-	uint64_t *hashes; /* of the samples in 'out' */
+	uint64_t *hashes; /* of the samples in 'out'; in place, of those in the source first */
 	bool in_place;
 
 	/* About the source being read: where its parts went, NONE for not yet. */
@@ -212,6 +219,13 @@ static uint32_t add_location(struct merger *m, const struct location *from)
 	return out->nlocations++;
 }
 
+static inline uint32_t map_location(struct merger *m, uint32_t l)
+{
+	if (m->location_map[l] == NONE)
+		m->location_map[l] = add_location(m, &m->src->locations[l]);
+	return m->location_map[l];
+}
+
 /* ------------------------------------------------------------------ samples */
 
 static bool is_zero(const int64_t *values, uint32_t n)
@@ -229,17 +243,16 @@ static uint64_t map_stack(struct merger *m, const struct sample *from)
 	uint32_t *to = m->out->stacks + m->out->nstacks;
 	const uint32_t *stack = m->src->stacks + from->stack;
 
-	for (uint32_t i = 0; i < from->depth; i++) {
-		uint32_t l = stack[i];
-		uint32_t known = m->location_map[l];
-
-		if (known == NONE) {
-			known = add_location(m, &m->src->locations[l]);
-			m->location_map[l] = known;
-		}
-		to[i] = known;
-	}
+	for (uint32_t i = 0; i < from->depth; i++)
+		to[i] = map_location(m, stack[i]);
 	return hash_bytes(to, from->depth * sizeof(*to), 0);
+}
+
+static uint64_t hash_labels(const struct label *l, size_t n, uint64_t h)
+{
+	for (size_t i = 0; i < n; i++)
+		h = hash_mix(h ^ l[i].key, hash_mix(l[i].str, l[i].unit) ^ (uint64_t)l[i].num);
+	return h;
 }
 
 static uint64_t map_labels(struct merger *m, const struct sample *from, uint64_t h)
@@ -253,9 +266,8 @@ static uint64_t map_labels(struct merger *m, const struct sample *from, uint64_t
 					.str = map_optional(m, l.str),
 					.unit = map_optional(m, l.unit),
 					.num = l.num };
-		h = hash_mix(h ^ to[i].key, hash_mix(to[i].str, to[i].unit) ^ (uint64_t)l.num);
 	}
-	return h;
+	return hash_labels(to, from->nlabels, h);
 }
 
 static bool same_labels(const struct label *a, const struct label *b, size_t n)
@@ -281,35 +293,120 @@ static uint64_t hash_sample(uint32_t i, const void *ctx)
 	return ((const struct merger *)ctx)->hashes[i];
 }
 
-static void add_sample(struct merger *m, size_t i)
+/* Adds a sample whose stack and labels are in 'out' already; false if it was one more of the same.
+ */
+static bool add_sample(struct merger *m, struct sample to, const int64_t *values, uint64_t h)
 {
 	struct profile *out = m->out;
-	struct sample from = m->src->samples[i];
-	const int64_t *values = sample_values(m->src, i);
-	uint64_t h = map_labels(m, &from, map_stack(m, &from));
-	struct sample to = { .stack = out->nstacks,
-			     .depth = from.depth,
-			     .label = out->nlabels,
-			     .nlabels = from.nlabels };
 	struct probe at;
 
 	table_reserve(&m->samples, hash_sample, m);
 	at = table_probe(&m->samples, h);
 	while (table_next(&m->samples, &at)) {
+		int64_t *sum = sample_values(out, at.value);
+
 		if (m->hashes[at.value] != h || !same_sample(out, &out->samples[at.value], &to))
 			continue;
 		for (uint32_t t = 0; t < out->ntypes; t++)
-			sample_values(out, at.value)[t] =
-				(int64_t)((uint64_t)sample_values(out, at.value)[t] +
-					  (uint64_t)values[t]);
-		return;
+			sum[t] = wrap_add(sum[t], values[t]);
+		return false;
 	}
 	table_put(&m->samples, &at, (uint32_t)out->nsamples);
 	m->hashes[out->nsamples] = h;
 	memmove(sample_values(out, out->nsamples), values, out->ntypes * sizeof(*values));
 	out->samples[out->nsamples++] = to;
-	out->nstacks += to.depth;
-	out->nlabels += to.nlabels;
+	return true;
+}
+
+static void copy_sample(struct merger *m, size_t i)
+{
+	struct profile *out = m->out;
+	const struct sample *from = &m->src->samples[i];
+	uint64_t h = map_labels(m, from, map_stack(m, from));
+	struct sample to = { .stack = out->nstacks,
+			     .depth = from->depth,
+			     .label = out->nlabels,
+			     .nlabels = from->nlabels };
+
+	if (add_sample(m, to, sample_values(m->src, i), h)) {
+		out->nstacks += to.depth;
+		out->nlabels += to.nlabels;
+	}
+}
+
+/* ------------------------------------------------------------------ in place, on all cores */
+
+struct part {
+	struct merger *m;
+	size_t begin, end; /* samples of the source */
+	uint32_t *used;    /* locations, in order of first use */
+	size_t nused;
+};
+
+/* Which locations the samples of a part use. */
+static void find_used(int t, void *ctx)
+{
+	struct part *part = &((struct part *)ctx)[t];
+	const struct profile *src = part->m->src;
+	AUTO(freep) uint8_t *seen = xcalloc(src->nlocations, 1);
+
+	part->used = xmalloc(src->nlocations, sizeof(*part->used));
+	for (size_t i = part->begin; i < part->end; i++) {
+		const struct sample *s = &src->samples[i];
+		const uint32_t *stack = src->stacks + s->stack;
+
+		if (is_zero(sample_values(src, i), src->ntypes))
+			continue;
+		for (uint32_t k = 0; k < s->depth; k++) {
+			if (seen[stack[k]])
+				continue;
+			seen[stack[k]] = 1;
+			part->used[part->nused++] = stack[k];
+		}
+	}
+}
+
+static void renumber(int t, void *ctx)
+{
+	struct part *part = &((struct part *)ctx)[t];
+	struct merger *m = part->m;
+
+	for (size_t i = part->begin; i < part->end; i++) {
+		const struct sample *s = &m->src->samples[i];
+		uint32_t *stack = m->out->stacks + s->stack;
+		uint64_t h;
+
+		for (uint32_t k = 0; k < s->depth; k++)
+			stack[k] = m->location_map[stack[k]];
+		h = hash_bytes(stack, s->depth * sizeof(*stack), 0);
+		m->hashes[i] = hash_labels(m->src->labels + s->label, s->nlabels, h);
+	}
+}
+
+static void tidy_samples(struct merger *m)
+{
+	size_t n = m->src->nsamples;
+	int width = n < PARALLEL_SAMPLES ? 1 : par_width();
+	struct part parts[PAR_MOST];
+
+	for (int t = 0; t < width; t++)
+		parts[t] = (struct part){ .m = m,
+					  .begin = n * (size_t)t / (size_t)width,
+					  .end = n * (size_t)(t + 1) / (size_t)width };
+	par_run(width, find_used, parts);
+	for (int t = 0; t < width; t++) {
+		for (size_t i = 0; i < parts[t].nused; i++)
+			(void)map_location(m, parts[t].used[i]);
+		free(parts[t].used);
+	}
+	par_run(width, renumber, parts);
+	for (size_t i = 0; i < n; i++) {
+		if (!is_zero(sample_values(m->src, i), m->src->ntypes))
+			(void)add_sample(m, m->src->samples[i], sample_values(m->src, i),
+					 m->hashes[i]);
+	}
+	m->out->nstacks = m->src->nstacks;
+	m->out->nlabels = m->src->nlabels;
 }
 
 /* ------------------------------------------------------------------ the walk */
@@ -337,9 +434,11 @@ static void add_source(struct merger *m, const struct profile *src)
 	/* The first mapping is the program, whatever the samples use first. */
 	if (m->out->nmappings == 0 && src->nmappings > 0)
 		map_mapping(m, 0);
-	for (size_t i = 0; i < src->nsamples; i++) {
+	if (m->in_place)
+		tidy_samples(m);
+	for (size_t i = 0; !m->in_place && i < src->nsamples; i++) {
 		if (!is_zero(sample_values(src, i), src->ntypes))
-			add_sample(m, i);
+			copy_sample(m, i);
 	}
 }
 
@@ -448,8 +547,7 @@ static struct profile *hollow(struct profile *p)
 				 .samples = p->samples,
 				 .values = p->values,
 				 .stacks = p->stacks,
-				 .labels = p->labels,
-				 .bytes = p->bytes };
+				 .labels = p->labels };
 	return out;
 }
 

@@ -15,12 +15,12 @@
  * Bytes that start as a Profile message does (a first sample type) were meant to be one, and the
  * place where they stop being one helps more than "unrecognized".
  */
-static bool looks_like_message(const struct file_bytes *b)
+static bool looks_like_message(struct str b)
 {
-	return b->n > 2 && b->p[0] == 0x0a && (unsigned char)b->p[1] <= 20;
+	return b.n > 2 && b.p[0] == 0x0a && (unsigned char)b.p[1] <= 20;
 }
 
-static int unrecognized(const struct file_bytes *b, const struct err *place, struct err *err)
+static int unrecognized(struct str b, const struct err *place, struct err *err)
 {
 	if (looks_like_message(b))
 		return err_set(err, -EBADMSG,
@@ -28,7 +28,7 @@ static int unrecognized(const struct file_bytes *b, const struct err *place, str
 	return err_set(err, -EBADMSG, "parsing profile: unrecognized profile format");
 }
 
-int profile_parse(struct file_bytes *bytes, struct profile **out, struct err *err)
+int profile_parse(struct str bytes, struct profile **out, struct err *err)
 {
 	struct err place;
 	int rc = profile_decode(bytes, out, &place);
@@ -40,12 +40,10 @@ int profile_parse(struct file_bytes *bytes, struct profile **out, struct err *er
 	if (rc != -EBADMSG)
 		return err_set(err, rc, "parsing profile: %s", place.msg);
 
-	rc = legacy_parse((struct str){ bytes->p, bytes->n }, out, err);
-	if (rc == 0)
-		file_bytes_release(bytes);
-	else if (rc == -ENOTSUP)
+	rc = legacy_parse(bytes, out, err);
+	if (rc == -ENOTSUP)
 		rc = unrecognized(bytes, &place, err);
-	else
+	else if (rc)
 		err_wrap(err, rc, "parsing profile");
 	return rc;
 }

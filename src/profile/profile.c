@@ -40,7 +40,6 @@ void profile_free(struct profile *p)
 		table_release(&p->strings->index);
 		free(p->strings->at);
 		free(p->strings);
-		file_bytes_release(&p->bytes);
 	}
 	arena_release(&p->arena);
 	free(p);
@@ -65,9 +64,8 @@ static bool find(const struct strings *s, struct str key, struct probe *at)
 	return false;
 }
 
-uint32_t profile_intern(struct profile *p, struct str key)
+static uint32_t intern(struct strings *s, struct str key, bool copy)
 {
-	struct strings *s = p->strings;
 	struct probe at;
 
 	table_reserve(&s->index, hash_string, s);
@@ -75,17 +73,18 @@ uint32_t profile_intern(struct profile *p, struct str key)
 	if (find(s, key, &at))
 		return at.value;
 	table_put(&s->index, &at, (uint32_t)s->n);
-	vec_push(s->at, s->n, s->cap, key);
+	vec_push(s->at, s->n, s->cap, copy ? xarena_str(&s->arena, key) : key);
 	return (uint32_t)s->n - 1;
+}
+
+uint32_t profile_intern(struct profile *p, struct str key)
+{
+	return intern(p->strings, key, false);
 }
 
 uint32_t profile_intern_copy(struct profile *p, struct str key)
 {
-	uint32_t known = profile_lookup(p, key);
-
-	if (known != NONE)
-		return known;
-	return profile_intern(p, xarena_str(&p->strings->arena, key));
+	return intern(p->strings, key, true);
 }
 
 uint32_t profile_lookup(const struct profile *p, struct str key)

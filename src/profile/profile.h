@@ -27,7 +27,6 @@
 #define PROFILE_PROFILE_H
 
 #include "base/arena.h"
-#include "base/file.h"
 #include "base/str.h"
 #include "base/table.h"
 
@@ -83,6 +82,7 @@ struct label {
 	int64_t num;
 };
 
+/* Stacks and labels of samples do not overlap, but there may be gaps between them. */
 struct sample {
 	uint64_t stack; /* stacks[stack .. stack + depth): locations, leaf first */
 	uint32_t depth;
@@ -130,8 +130,6 @@ struct profile {
 	uint32_t drop_frames, keep_frames, doc_url; /* strings */
 	int64_t time_nanos, duration_nanos, period;
 	struct value_type period_type;
-
-	struct file_bytes bytes; /* what strings point into, or empty */
 };
 
 /* An empty profile that knows the empty string.  Ends the program when out of memory. */
@@ -151,8 +149,8 @@ static inline void profile_freep(struct profile **p)
 }
 
 /*
- * profile_intern() gives the number of 's'.  The bytes must live as long as the profile: they
- * belong to p->bytes, or are a literal.  profile_intern_copy() copies them first.
+ * profile_intern() gives the number of 's', whose bytes must live as long as the profile: a
+ * literal, or part of strings->arena.  profile_intern_copy() copies them first.
  */
 uint32_t profile_intern(struct profile *p, struct str s);
 uint32_t profile_intern_copy(struct profile *p, struct str s);

@@ -111,7 +111,8 @@ static void grab_one(struct grabber *g, struct grab *one)
 	one->rc = source_read(&rq, &bytes, &one->err);
 	if (one->rc)
 		return;
-	one->rc = profile_parse(&bytes.bytes, &one->p, &one->err);
+	one->rc = profile_parse((struct str){ bytes.bytes.p, bytes.bytes.n }, &one->p, &one->err);
+	file_bytes_release(&bytes.bytes);
 	if (one->rc == 0) {
 		locate(g->so, one->p, g->notify);
 		one->remote = bytes.url != NULL;

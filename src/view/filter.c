@@ -137,10 +137,22 @@ static bool has_stack(struct profile *v, unsigned long i, void *ctx)
 
 static void own_stacks(struct profile *v)
 {
-	uint32_t *stacks = xarena(&v->arena, v->nstacks, sizeof(*stacks));
+	uint64_t n = 0;
+	uint32_t *stacks;
 
-	memcpy(stacks, v->stacks, v->nstacks * sizeof(*stacks));
+	for (size_t i = 0; i < v->nsamples; i++)
+		n += v->samples[i].depth;
+	stacks = xarena(&v->arena, n, sizeof(*stacks));
+	n = 0;
+	for (size_t i = 0; i < v->nsamples; i++) {
+		struct sample *s = &v->samples[i];
+
+		memcpy(stacks + n, v->stacks + s->stack, s->depth * sizeof(*stacks));
+		s->stack = n;
+		n += s->depth;
+	}
 	v->stacks = stacks;
+	v->nstacks = n;
 }
 
 static void filter_by_name(struct profile *v, struct filters *f, struct notify *notify)

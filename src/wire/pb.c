@@ -66,7 +66,7 @@ static uint64_t body_len(struct pb *r, enum pb_type type)
 	return 0;
 }
 
-bool pb_next(struct pb *r, struct pb_field *f)
+bool pb_next_slow(struct pb *r, struct pb_field *f)
 {
 	struct pb at = *r;
 	uint64_t key, len;

@@ -43,11 +43,26 @@ struct pb_field {
 /* pb_open() starts a walk over 'len' bytes and resets 'st'. */
 struct pb pb_open(const void *buf, size_t len, struct pb_status *st);
 
-/* pb_next() reads one field.  False at the end of the message or on failure. */
-bool pb_next(struct pb *r, struct pb_field *f);
-
-/* The slow half of pb_varint(), for numbers of two bytes and more. */
+/* The slow halves of pb_next() and pb_varint(). */
+bool pb_next_slow(struct pb *r, struct pb_field *f);
 bool pb_varint_long(struct pb *r, uint64_t *v);
+
+/* pb_next() reads one field.  False at the end of the message or on failure. */
+static inline bool pb_next(struct pb *r, struct pb_field *f)
+{
+	const uint8_t *p = r->p;
+
+	/* A small field number and a short body: nearly every field is of this kind. */
+	if (r->end - p >= 2 && !(p[0] & 0x80) && (p[0] & 7) == PB_BYTES && p[1] < 0x80 &&
+	    p[1] <= r->end - p - 2 && !r->st->why) {
+		f->num = p[0] >> 3;
+		f->type = PB_BYTES;
+		f->body = (struct pb){ .p = p + 2, .end = p + 2 + p[1], .st = r->st };
+		r->p = f->body.end;
+		return true;
+	}
+	return pb_next_slow(r, f);
+}
 
 /* pb_varint() reads one varint.  False at the end or on failure. */
 static inline bool pb_varint(struct pb *r, uint64_t *v)
