@@ -413,12 +413,13 @@ int go_parse_bool(struct str s, bool *v, struct err *err)
 /* 'v' / 10^digits without trailing zeros, and without the point if nothing follows it. */
 static void fraction(struct out *o, uint64_t v, int digits)
 {
-	uint64_t unit = 1;
+	uint64_t unit = 1, whole;
 
 	for (int i = 0; i < digits; i++)
 		unit *= 10;
-	out_u64(o, v / unit);
-	v %= unit;
+	whole = v / unit;
+	v -= whole * unit;
+	out_u64(o, whole);
 	if (v == 0)
 		return;
 	for (; v % 10 == 0; digits--)

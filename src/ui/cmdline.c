@@ -214,7 +214,7 @@ static int check_values(const struct config *cfg, struct err *err)
 static int take_command(const struct reader *r, struct request *rq, struct err *err)
 {
 	for (size_t i = 0; commands[i].name; i++) {
-		if (!r->wanted[i] && r->params[i][0] == '\0')
+		if (!r->wanted[i] && !(r->params[i] && r->params[i][0]))
 			continue;
 		if (rq->command)
 			return err_set(err, -EINVAL, "must set at most one output format");

@@ -15,6 +15,7 @@
 #include "ui/history.h"
 #include "ui/terminal.h"
 
+#include <errno.h>
 #include <histedit.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -27,6 +28,7 @@ static struct lazy_lib libedit = { .soname = "libedit.so.2", .package = "libedit
 static __typeof__(el_init) *init_editor;
 static __typeof__(el_end) *end_editor;
 static __typeof__(el_set) *set;
+static __typeof__(el_source) *read_editrc;
 static __typeof__(el_get) *get;
 static __typeof__(el_gets) *get_line;
 static __typeof__(el_line) *line_info;
@@ -50,6 +52,7 @@ static void load_functions(void)
 	init_editor = (__typeof__(init_editor))lazy_sym(&libedit, "el_init");
 	end_editor = (__typeof__(end_editor))lazy_sym(&libedit, "el_end");
 	set = (__typeof__(set))lazy_sym(&libedit, "el_set");
+	read_editrc = (__typeof__(read_editrc))lazy_sym(&libedit, "el_source");
 	get = (__typeof__(get))lazy_sym(&libedit, "el_get");
 	get_line = (__typeof__(get_line))lazy_sym(&libedit, "el_gets");
 	line_info = (__typeof__(line_info))lazy_sym(&libedit, "el_line");
@@ -173,10 +176,32 @@ static void use_utf8(void)
 		setlocale(LC_CTYPE, "C.UTF-8");
 }
 
+/* The person's own ~/.editrc may change the keys, except the three that are ours. */
+static void set_up(struct lineedit *l)
+{
+	HistEvent ev;
+
+	do_history(l->hist, &ev, H_SETSIZE, HISTORY_LINES);
+	do_history(l->hist, &ev, H_SETUNIQUE, 1);
+	set(l->el, EL_CLIENTDATA, l);
+	set(l->el, EL_PROMPT, prompt);
+	set(l->el, EL_EDITOR, "emacs");
+	set(l->el, EL_SIGNAL, 1);
+	set(l->el, EL_HIST, do_history, l->hist);
+	set(l->el, EL_ADDFN, "sonde-complete", "complete", on_tab);
+	set(l->el, EL_ADDFN, "sonde-interrupt", "give the line up", on_interrupt);
+	set(l->el, EL_ADDFN, "sonde-suspend", "stop for a while", on_suspend);
+	set(l->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
+	(void)read_editrc(l->el, NULL);
+	set(l->el, EL_SETTY, "-d", "-isig", NULL);
+	set(l->el, EL_BIND, "^I", "sonde-complete", NULL);
+	set(l->el, EL_BIND, "^C", "sonde-interrupt", NULL);
+	set(l->el, EL_BIND, "^Z", "sonde-suspend", NULL);
+}
+
 struct lineedit *lineedit_open(const char *path, const struct profile *p, struct err *err)
 {
 	struct lineedit *l;
-	HistEvent ev;
 
 	if (lazy_open(&libedit, err) != 0)
 		return NULL;
@@ -188,24 +213,10 @@ struct lineedit *lineedit_open(const char *path, const struct profile *p, struct
 	l->hist = init_history();
 	if (!l->el || !l->hist) {
 		lineedit_close(l);
-		err_set(err, -1, "libedit cannot use this terminal");
+		err_set(err, -EIO, "libedit cannot use this terminal");
 		return NULL;
 	}
-	do_history(l->hist, &ev, H_SETSIZE, HISTORY_LINES);
-	do_history(l->hist, &ev, H_SETUNIQUE, 1);
-	set(l->el, EL_CLIENTDATA, l);
-	set(l->el, EL_PROMPT, prompt);
-	set(l->el, EL_EDITOR, "emacs");
-	set(l->el, EL_SIGNAL, 1);
-	set(l->el, EL_HIST, do_history, l->hist);
-	set(l->el, EL_SETTY, "-d", "-isig", NULL);
-	set(l->el, EL_ADDFN, "sonde-complete", "complete", on_tab);
-	set(l->el, EL_ADDFN, "sonde-interrupt", "give the line up", on_interrupt);
-	set(l->el, EL_ADDFN, "sonde-suspend", "stop for a while", on_suspend);
-	set(l->el, EL_BIND, "^I", "sonde-complete", NULL);
-	set(l->el, EL_BIND, "^C", "sonde-interrupt", NULL);
-	set(l->el, EL_BIND, "^Z", "sonde-suspend", NULL);
-	set(l->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
+	set_up(l);
 	if (path)
 		history_each(path, remember, l);
 	return l;
@@ -230,6 +241,7 @@ int lineedit_read(struct lineedit *l, const char *text, struct str *line)
 	l->prompt = text;
 	l->given_up = false;
 	fflush(stderr);
+	set(l->el, EL_PREP_TERM, 1); /* libedit itself does so only after it has shown the prompt */
 	typed = get_line(l->el, &n);
 	if (l->given_up) {
 		*line = STR("");

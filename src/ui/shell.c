@@ -152,30 +152,35 @@ static void out_option(struct shell *s, const struct option *o, struct out *to)
 	out_release(&value);
 }
 
-static int compare_options(const void *a, const void *b)
+/* What only sonde has is listed only if it has been set: scripts compare this list. */
+static bool is_listed(const struct shell *s, const struct option *o)
 {
-	return strcmp((*(const struct option *const *)a)->name,
-		      (*(const struct option *const *)b)->name);
+	if (o->ours)
+		return !option_is_default(o, &s->cfg);
+	return strcmp(o->name, "source_path") != 0;
 }
 
-/* What only sonde has is listed only if it has been set: scripts compare this list. */
+/* The first option, by name, that comes after 'name'; NULL behind the last one. */
+static const struct option *next_option(const char *name)
+{
+	const struct option *next = NULL;
+
+	for (const struct option *o = config_options; o->name; o++) {
+		if (strcmp(o->name, name) > 0 && (!next || strcmp(o->name, next->name) < 0))
+			next = o;
+	}
+	return next;
+}
+
 static void list_options(struct shell *s)
 {
-	const struct option **sorted = NULL;
-	size_t n = 0, cap = 0;
 	struct out o;
 
-	for (const struct option *p = config_options; p->name; p++) {
-		bool hidden = p->ours && option_is_default(p, &s->cfg);
-
-		if (!hidden && strcmp(p->name, "source_path") != 0)
-			vec_push(sorted, n, cap, p);
-	}
-	qsort(sorted, n, sizeof(sorted[0]), compare_options);
 	out_init(&o, 0);
-	for (size_t i = 0; i < n; i++)
-		out_option(s, sorted[i], &o);
-	free(sorted);
+	for (const struct option *p = next_option(""); p; p = next_option(p->name)) {
+		if (is_listed(s, p))
+			out_option(s, p, &o);
+	}
 	say(s, &o);
 }
 
