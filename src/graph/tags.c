@@ -5,7 +5,6 @@
  */
 #include "graph/tags.h"
 
-#include "base/out.h"
 #include "base/wrap.h"
 #include "base/xalloc.h"
 #include "profile/labels.h"
@@ -28,89 +27,74 @@ void tags_release(struct tags *t)
 
 /* ------------------------------------------------------------------ of a sample */
 
-static int by_text(const void *a, const void *b)
+/*
+ * All string labels as "key:value", sorted, with a backslash and an n between them.  The label that
+ * marks the samples of a base is not one of the program's.
+ */
+static uint32_t join_labels(struct sample_tags *st, struct profile *p, const struct sample *s)
 {
-	return str_cmp(*(const struct str *)a, *(const struct str *)b);
-}
+	uint32_t base = profile_lookup(p, STR("pprof::base"));
+	struct pieces *parts = &st->labels;
 
-/* All string labels as "key:value", sorted, with a backslash and an n between them. */
-static uint32_t join_labels(struct profile *p, const struct label *l, uint32_t n)
-{
-	struct arena scratch;
-	struct str *parts;
-	struct out o;
-	uint32_t joined;
-
-	arena_init(&scratch, PROFILE_BUDGET);
-	out_init(&o, 0);
-	parts = xarena(&scratch, n, sizeof(*parts));
-	for (uint32_t i = 0; i < n; i++) {
-		o.n = 0;
-		out_str(&o, profile_str(p, l[i].key));
-		out_char(&o, ':');
-		out_str(&o, profile_str(p, l[i].str));
-		parts[i] = xarena_str(&scratch, out_view(&o));
-	}
-	qsort(parts, n, sizeof(*parts), by_text);
-	o.n = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		if (i)
-			out_text(&o, "\\n");
-		out_str(&o, parts[i]);
-	}
-	joined = profile_intern_copy(p, out_view(&o));
-	out_release(&o);
-	arena_release(&scratch);
-	return joined;
-}
-
-/* The label that marks the samples of a base is not one of the program's. */
-static uint32_t string_labels(struct profile *p, const struct sample *s, struct label *to)
-{
-	uint32_t n = 0, base = profile_lookup(p, STR("pprof::base"));
-
+	pieces_clear(parts);
 	for (uint32_t i = 0; i < s->nlabels; i++) {
-		struct label l = p->labels[s->label + i];
+		const struct label *l = &p->labels[s->label + i];
 
-		if (label_is_string(&l) && l.key != base)
-			to[n++] = l;
+		if (!label_is_string(l) || l->key == base)
+			continue;
+		out_str(&parts->text, profile_str(p, l->key));
+		out_char(&parts->text, ':');
+		out_str(&parts->text, profile_str(p, l->str));
+		pieces_end(parts);
 	}
-	return n;
+	pieces_sort(parts, 0);
+	st->text.n = 0;
+	for (size_t i = 0; i < parts->n; i++) {
+		if (i)
+			out_text(&st->text, "\\n");
+		out_str(&st->text, parts->at[i]);
+	}
+	return parts->n ? profile_intern_copy(p, out_view(&st->text)) : 0;
 }
 
 static void read_numbers(struct sample_tags *st, struct profile *p, const struct sample *s,
 			 const struct tag_options *o)
 {
 	uint32_t bytes = profile_lookup(p, STR("bytes"));
-	struct out text;
 
 	st->nnumbers = 0;
-	out_init(&text, 0);
 	for (uint32_t i = 0; i < s->nlabels; i++) {
 		const struct label *l = &p->labels[s->label + i];
 		struct sample_number one = { 0, l->num };
 
 		if (label_is_string(l) || l->key != bytes)
 			continue;
-		text.n = 0;
-		unit_print(&text, l->num, label_unit(o->units, bytes), o->unit);
-		one.text = profile_intern_copy(p, out_view(&text));
+		st->text.n = 0;
+		unit_print(&st->text, l->num, label_unit(o->units, bytes), o->unit);
+		one.text = profile_intern_copy(p, out_view(&st->text));
 		vec_push(st->numbers, st->nnumbers, st->cap, one);
 	}
-	out_release(&text);
+}
+
+void sample_tags_init(struct sample_tags *st)
+{
+	*st = (struct sample_tags){ 0 };
+	pieces_init(&st->labels);
+	out_init(&st->text, 0);
+}
+
+void sample_tags_release(struct sample_tags *st)
+{
+	pieces_release(&st->labels);
+	out_release(&st->text);
+	free(st->numbers);
 }
 
 void tags_read(struct sample_tags *st, struct profile *p, const struct sample *s,
 	       const struct tag_options *o)
 {
-	struct label few[32];
-	struct label *labels = s->nlabels <= 32 ? few : xmalloc(s->nlabels, sizeof(*labels));
-	uint32_t n = string_labels(p, s, labels);
-
-	st->label = n ? join_labels(p, labels, n) : 0;
+	st->label = join_labels(st, p, s);
 	read_numbers(st, p, s, o);
-	if (labels != few)
-		free(labels);
 }
 
 /* ------------------------------------------------------------------ of a node */
@@ -199,9 +183,11 @@ static void add_stack(struct tag_walk *walk, const struct sample *s, int64_t w, 
 void tags_walk(struct tags *t, const struct nodes *n, const struct selection *s,
 	       const struct tag_options *o, const uint8_t *kept, const uint8_t *wanted)
 {
-	struct tag_walk walk = { t, n, kept, wanted, xcalloc(n->n, sizeof(uint32_t)), { 0 } };
+	struct tag_walk walk = { .t = t, .n = n, .kept = kept, .wanted = wanted };
 	struct profile *p = n->p;
 
+	walk.stamp = xcalloc(n->n, sizeof(*walk.stamp));
+	sample_tags_init(&walk.st);
 	for (size_t i = 0; i < p->nsamples; i++) {
 		int64_t w = selected_value(s, p, i), d = selected_divisor(s, p, i);
 
@@ -212,7 +198,7 @@ void tags_walk(struct tags *t, const struct nodes *n, const struct selection *s,
 			add_stack(&walk, &p->samples[i], w, d, (uint32_t)i + 1);
 	}
 	free(walk.stamp);
-	free(walk.st.numbers);
+	sample_tags_release(&walk.st);
 }
 
 bool tag_is_heavy(const struct tag *t, int64_t cutoff)

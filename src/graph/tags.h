@@ -6,7 +6,8 @@
 #ifndef GRAPH_TAGS_H
 #define GRAPH_TAGS_H
 
-#include "base/arena.h"
+#include "base/out.h"
+#include "base/pieces.h"
 #include "base/table.h"
 #include "base/units.h"
 #include "graph/walk.h"
@@ -41,14 +42,21 @@ void tags_release(struct tags *t);
  * The tags of one sample, as numbers of strings: tags_read() fills it in, tags_add() then adds the
  * sample to a node, either to the value of everything below it or to its own.
  */
+struct sample_number {
+	uint32_t text;
+	int64_t value;
+};
+
 struct sample_tags {
 	uint32_t label;
-	struct sample_number {
-		uint32_t text;
-		int64_t value;
-	} * numbers;
+	struct sample_number *numbers;
 	size_t nnumbers, cap;
+	struct pieces labels; /* private */
+	struct out text;      /* private */
 };
+
+void sample_tags_init(struct sample_tags *st);
+void sample_tags_release(struct sample_tags *st);
 
 void tags_read(struct sample_tags *st, struct profile *p, const struct sample *s,
 	       const struct tag_options *o);

@@ -143,6 +143,7 @@ void tree_build(struct graph *g, const struct nodes *n, const struct graph_optio
 
 	table_init(&b.index, 0);
 	table_init(&b.functions, 0);
+	sample_tags_init(&b.st);
 	for (size_t i = 0; i < p->nsamples; i++) {
 		int64_t w = selected_value(&o->selection, p, i);
 		int64_t d = selected_divisor(&o->selection, p, i);
@@ -156,7 +157,7 @@ void tree_build(struct graph *g, const struct nodes *n, const struct graph_optio
 	table_release(&b.functions);
 	free(b.contexts);
 	free(b.place);
-	free(b.st.numbers);
+	sample_tags_release(&b.st);
 }
 
 void tree_trim(struct graph *g, const uint8_t *kept)

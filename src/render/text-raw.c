@@ -5,13 +5,11 @@
  */
 #include "base/gotext.h"
 #include "base/out.h"
-#include "base/xalloc.h"
+#include "base/pieces.h"
 #include "profile/labels.h"
 #include "profile/profile.h"
 #include "render/render.h"
 #include "report/report.h"
-
-#include <stdlib.h>
 
 #define LABEL_INDENT "                "
 
@@ -21,9 +19,14 @@ static void print_hex(struct out *o, uint64_t v)
 	out_printf(o, "0x%llx", (unsigned long long)v);
 }
 
-static void print_i64(struct out *o, int64_t v, int width)
+/* Right-aligned in ten columns. */
+static void print_value(struct out *o, int64_t v)
 {
-	out_printf(o, "%*lld", width, (long long)v);
+	char bytes[24];
+	struct out digits = { .p = bytes, .cap = sizeof(bytes), .max = sizeof(bytes), .fd = -1 };
+
+	out_i64(&digits, v);
+	out_padded(o, out_view(&digits), 10);
 }
 
 static void print_types(struct out *o, const struct profile *p)
@@ -67,42 +70,28 @@ static uint32_t print_key(struct out *o, const struct profile *p, const struct l
 	return i;
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return str_cmp(*(const struct str *)a, *(const struct str *)b);
-}
-
 /* The labels of one kind on a line, in the order in which they print. */
-static void print_labels(struct out *o, const struct profile *p, const struct label *l, uint32_t n)
+static void print_labels(struct out *o, struct pieces *parts, const struct profile *p,
+			 const struct label *l, uint32_t n)
 {
-	struct arena a;
-	struct str *parts;
-	struct out one;
-	size_t k = 0;
-
 	if (n == 0)
 		return;
-	arena_init(&a, PROFILE_BUDGET);
-	parts = xarena(&a, n, sizeof(*parts));
-	out_init(&one, 0);
+	pieces_clear(parts);
 	for (uint32_t i = 0; i < n;) {
-		one.n = 0;
-		i += print_key(&one, p, l + i, n - i);
-		parts[k++] = xarena_str(&a, out_view(&one));
+		i += print_key(&parts->text, p, l + i, n - i);
+		pieces_end(parts);
 	}
-	qsort(parts, k, sizeof(*parts), by_text);
+	pieces_sort(parts, 0);
 	out_text(o, LABEL_INDENT);
-	for (size_t i = 0; i < k; i++) {
+	for (size_t i = 0; i < parts->n; i++) {
 		if (i)
 			out_char(o, ' ');
-		out_str(o, parts[i]);
+		out_str(o, parts->at[i]);
 	}
 	out_char(o, '\n');
-	out_release(&one);
-	arena_release(&a);
 }
 
-static void print_sample(struct out *o, const struct profile *p, size_t i)
+static void print_sample(struct out *o, struct pieces *parts, const struct profile *p, size_t i)
 {
 	const struct sample *s = &p->samples[i];
 	const struct label *l = p->labels + s->label;
@@ -110,7 +99,7 @@ static void print_sample(struct out *o, const struct profile *p, size_t i)
 
 	for (uint32_t t = 0; t < p->ntypes; t++) {
 		out_char(o, ' ');
-		print_i64(o, sample_values(p, i)[t], 10);
+		print_value(o, sample_values(p, i)[t]);
 	}
 	out_text(o, ": ");
 	for (uint32_t k = 0; k < s->depth; k++) {
@@ -120,8 +109,8 @@ static void print_sample(struct out *o, const struct profile *p, size_t i)
 	out_char(o, '\n');
 	while (strings < s->nlabels && label_is_string(&l[strings]))
 		strings++;
-	print_labels(o, p, l, strings);
-	print_labels(o, p, l + strings, s->nlabels - strings);
+	print_labels(o, parts, p, l, strings);
+	print_labels(o, parts, p, l + strings, s->nlabels - strings);
 }
 
 static void print_line(const struct report *r, struct out *o, const struct line *ln)
@@ -232,16 +221,19 @@ static void print_header(const struct report *r, struct out *o)
 void render_raw_text(struct report *r, struct out *o)
 {
 	const struct profile *p = r->v;
+	struct pieces parts;
 
+	pieces_init(&parts);
 	print_header(r, o);
 	out_text(o, "Samples:\n");
 	print_types(o, p);
 	for (size_t i = 0; i < p->nsamples; i++)
-		print_sample(o, p, i);
+		print_sample(o, &parts, p, i);
 	out_text(o, "Locations\n");
 	for (uint32_t i = 0; i < p->nlocations; i++)
 		print_location(r, o, &p->locations[i]);
 	out_text(o, "Mappings\n");
 	for (uint32_t i = 0; i < p->nmappings; i++)
 		print_mapping(o, p, &p->mappings[i]);
+	pieces_release(&parts);
 }

@@ -1,13 +1,15 @@
 /*
  * text-traces.c - every sample with its whole stack
  *
- * The line of a frame does not depend on the sample it is in, so it is made once per frame; a stack
- * is then copied together from such lines.
+ * The lines of a location do not depend on the sample it is in, so they are made once; a stack is
+ * then copied together from them, on all cores, in blocks that are written in their order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/gotext.h"
 #include "base/out.h"
+#include "base/par.h"
+#include "base/pieces.h"
 #include "base/wrap.h"
 #include "base/xalloc.h"
 #include "graph/node.h"
@@ -17,36 +19,42 @@
 #include "render/text.h"
 #include "report/report.h"
 
-#include <stdlib.h>
-
 #define SEPARATOR "-----------+-------------------------------------------------------\n"
 #define NO_VALUE  "          "
 
+enum { BLOCK = 4096 }; /* samples */
+
+/* What a thread needs for itself. */
 struct tracer {
 	struct report *r;
-	struct out *o;
-	struct nodes nodes;
-	struct str *lines; /* per frame: three blanks, name, mark, newline */
-	struct out scratch;
-	struct str *labels; /* of one sample, printed */
-	size_t cap_labels;
+	const struct str *lines; /* per location, as if it were not the leaf */
+	size_t begin, end;       /* the samples of the current block */
+	struct out o;
+	struct pieces labels; /* of one sample, printed */
 };
 
-static void make_lines(struct tracer *t)
+static struct str *make_lines(struct report *r)
 {
-	const struct profile *v = t->r->v;
-	const struct nodes *n = &t->nodes;
+	struct str *lines = xarena(&r->arena, r->v->nlocations, sizeof(*lines));
+	struct node_options no;
+	struct nodes n;
+	struct out o;
 
-	t->lines = xmalloc(n->first[v->nlocations], sizeof(*t->lines));
-	for (uint32_t l = 0; l < v->nlocations; l++) {
-		for (uint32_t f = n->first[l]; f < n->first[l + 1]; f++) {
-			t->scratch.n = 0;
-			out_text(&t->scratch, "   ");
-			node_print(&t->scratch, v, &n->info[n->frame[f]]);
-			out_text(&t->scratch, f + 1 < n->first[l + 1] ? " (inline)\n" : "\n");
-			t->lines[f] = xarena_str(&t->r->arena, out_view(&t->scratch));
+	(void)node_options_init(&no, &r->cfg);
+	nodes_init(&n, r->v, &no);
+	out_init(&o, 0);
+	for (uint32_t l = 0; l < r->v->nlocations; l++) {
+		o.n = 0;
+		for (uint32_t f = n.first[l]; f < n.first[l + 1]; f++) {
+			out_text(&o, NO_VALUE "   ");
+			node_print(&o, r->v, &n.info[n.frame[f]]);
+			out_text(&o, f + 1 < n.first[l + 1] ? " (inline)\n" : "\n");
 		}
+		lines[l] = xarena_str(&r->arena, out_view(&o));
 	}
+	out_release(&o);
+	nodes_release(&n);
+	return lines;
 }
 
 static void print_value(struct tracer *t, const struct label *l)
@@ -54,9 +62,9 @@ static void print_value(struct tracer *t, const struct label *l)
 	struct unit_target natural = { STR("auto"), t->r->unit.minutes };
 
 	if (label_is_string(l))
-		out_str(&t->scratch, profile_str(t->r->v, l->str));
+		out_str(&t->labels.text, profile_str(t->r->v, l->str));
 	else
-		unit_print(&t->scratch, l->num, label_unit(&t->r->units, l->key), natural);
+		unit_print(&t->labels.text, l->num, label_unit(&t->r->units, l->key), natural);
 }
 
 /* One line for the run of labels of one key that starts at 'l'; returns how many that are. */
@@ -64,40 +72,31 @@ static uint32_t print_key(struct tracer *t, const struct label *l, uint32_t n)
 {
 	uint32_t i;
 
-	out_padded(&t->scratch, profile_str(t->r->v, l->key), 10);
-	out_text(&t->scratch, ":  ");
+	out_padded(&t->labels.text, profile_str(t->r->v, l->key), 10);
+	out_text(&t->labels.text, ":  ");
 	for (i = 0; i < n && label_same_key(&l[0], &l[i]); i++) {
 		if (i)
-			out_char(&t->scratch, ' ');
+			out_char(&t->labels.text, ' ');
 		print_value(t, &l[i]);
 	}
-	out_char(&t->scratch, '\n');
+	out_char(&t->labels.text, '\n');
 	return i;
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
 /* String labels, then numeric ones; each kind in the order of the printed lines. */
 static void print_labels(struct tracer *t, const struct label *l, uint32_t n)
 {
-	struct arena a;
-	size_t nlines = 0, strings = 0;
+	size_t strings = 0;
 
-	arena_init(&a, PROFILE_BUDGET);
+	pieces_clear(&t->labels);
 	for (uint32_t i = 0; i < n;) {
-		t->scratch.n = 0;
 		strings += label_is_string(&l[i]);
 		i += print_key(t, &l[i], n - i);
-		vec_push(t->labels, nlines, t->cap_labels, xarena_str(&a, out_view(&t->scratch)));
+		pieces_end(&t->labels);
 	}
-	qsort(t->labels, strings, sizeof(*t->labels), by_text);
-	qsort(t->labels + strings, nlines - strings, sizeof(*t->labels), by_text);
-	for (size_t i = 0; i < nlines; i++)
-		out_str(t->o, t->labels[i]);
-	arena_release(&a);
+	pieces_sort(&t->labels, strings);
+	for (size_t i = 0; i < t->labels.n; i++)
+		out_str(&t->o, t->labels.at[i]);
 }
 
 static int64_t value_of(const struct report *r, size_t i)
@@ -112,42 +111,54 @@ static void print_sample(struct tracer *t, size_t i)
 {
 	const struct profile *v = t->r->v;
 	const struct sample *s = &v->samples[i];
-	bool first = true;
+	const uint32_t *stack = v->stacks + s->stack;
 
 	if (s->depth == 0)
 		return;
-	out_text(t->o, SEPARATOR);
+	out_text(&t->o, SEPARATOR);
 	if (s->nlabels)
 		print_labels(t, v->labels + s->label, s->nlabels);
-	for (uint32_t k = 0; k < s->depth; k++) {
-		uint32_t loc = v->stacks[s->stack + k];
+	text_value(t->r, &t->o, value_of(t->r, i), 10);
+	out_str(&t->o, str_skip(t->lines[stack[0]], strlen(NO_VALUE)));
+	for (uint32_t k = 1; k < s->depth; k++)
+		out_str(&t->o, t->lines[stack[k]]);
+}
 
-		for (uint32_t f = t->nodes.first[loc]; f < t->nodes.first[loc + 1]; f++) {
-			if (first)
-				text_value(t->r, t->o, value_of(t->r, i), 10);
-			else
-				out_text(t->o, NO_VALUE);
-			first = false;
-			out_str(t->o, t->lines[f]);
-		}
-	}
+static void print_block(int i, void *ctx)
+{
+	struct tracer *t = &((struct tracer *)ctx)[i];
+
+	t->o.n = 0;
+	for (size_t k = t->begin; k < t->end; k++)
+		print_sample(t, k);
 }
 
 void render_traces_text(struct report *r, struct out *o)
 {
-	struct tracer t = { .r = r, .o = o };
-	struct node_options no;
+	size_t n = r->v->nsamples, next = 0;
+	int width = n > BLOCK ? par_width() : 1;
+	const struct str *lines = make_lines(r);
+	struct tracer tracers[PAR_MOST] = { 0 };
 
-	(void)node_options_init(&no, &r->cfg);
-	nodes_init(&t.nodes, r->v, &no);
-	out_init(&t.scratch, 0);
-	make_lines(&t);
+	for (int t = 0; t < width; t++) {
+		tracers[t] = (struct tracer){ .r = r, .lines = lines };
+		out_init(&tracers[t].o, 0);
+		pieces_init(&tracers[t].labels);
+	}
 	render_legend(r, o);
-	for (size_t i = 0; i < r->v->nsamples; i++)
-		print_sample(&t, i);
+	while (next < n && !o->error) {
+		for (int t = 0; t < width; t++) {
+			tracers[t].begin = next;
+			next = n - next > BLOCK ? next + BLOCK : n;
+			tracers[t].end = next;
+		}
+		par_run(width, print_block, tracers);
+		for (int t = 0; t < width; t++)
+			out_str(o, out_view(&tracers[t].o));
+	}
 	out_text(o, SEPARATOR);
-	out_release(&t.scratch);
-	nodes_release(&t.nodes);
-	free(t.lines);
-	free(t.labels);
+	for (int t = 0; t < width; t++) {
+		out_release(&tracers[t].o);
+		pieces_release(&tracers[t].labels);
+	}
 }
