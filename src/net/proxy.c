@@ -166,7 +166,7 @@ static bool is_proxy_scheme(struct str s)
 
 static struct str joined(struct arena *a, struct str x, const char *y, struct str z)
 {
-	struct str s = STR("");
+	struct str s;
 	struct out o;
 
 	out_init(&o, 0);

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/notify.h"
+#include "base/out.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -301,24 +302,31 @@ static void set_tls(struct transfer *t)
 }
 
 /* Go connects ":6060" to this machine; libcurl wants a name. */
+static struct str local_host(struct str port, struct arena *a)
+{
+	struct str host = { NULL, 0 };
+	struct out o;
+
+	out_init(&o, 0);
+	out_text(&o, port.n ? "localhost:" : "localhost");
+	out_str(&o, port);
+	if (!o.error)
+		host = arena_str(a, out_view(&o));
+	out_release(&o);
+	return host;
+}
+
 static int set_url(struct transfer *t, struct err *err)
 {
 	struct url u = t->url;
-	struct str text, host;
-	char *local;
+	struct str text = STR("");
 
-	if (url_hostname(&u).n == 0) {
-		host = url_port(&u);
-		local = arena_alloc(t->mem, host.n + sizeof("localhost:"), 1);
-		if (!local)
-			return err_set(err, -ENOMEM, "URL is too long");
-		memcpy(local, "localhost:", 10);
-		memcpy(local + 10, host.p, host.n);
-		u.host = (struct str){ local, host.n ? 10 + host.n : 9 };
-	}
+	if (url_hostname(&u).n == 0)
+		u.host = local_host(url_port(&u), t->mem);
 	u.fragment = STR("");
-	text = url_print(&u, t->mem);
-	if (!text.p)
+	if (u.host.p)
+		text = url_print(&u, t->mem);
+	if (!text.n)
 		return err_set(err, -ENOMEM, "URL is too long");
 	t->curl->easy_setopt(t->easy, CURLOPT_URL, text.p);
 	return 0;

@@ -370,7 +370,8 @@ int url_parse(struct str text, struct arena *a, struct url *out, struct err *err
 	}
 	if (rc) {
 		quoted = url_quote(shown, a);
-		return err_set(err, rc, "parse %.*s: %s", STR_ARG(quoted), why.msg);
+		err_set(err, rc, "parse %.*s: %s", STR_ARG(quoted), why.msg);
+		return rc;
 	}
 	*out = u;
 	return 0;
@@ -389,7 +390,7 @@ static bool is_valid_escape(struct str raw, enum part part)
 static void print_escaped(struct out *o, struct str plain, struct str raw, enum part part,
 			  struct arena *a)
 {
-	struct str again;
+	struct str again = STR("");
 
 	if (raw.n && is_valid_escape(raw, part) && unescape(raw, part, a, &again, NULL) == 0 &&
 	    str_eq(again, plain))
@@ -534,7 +535,7 @@ static int add_value(struct url_values *v, struct arena *a, struct url_value ite
 int url_values_parse(struct str query, struct arena *a, struct url_values *out)
 {
 	struct url_values v = { 0 };
-	struct url_value item;
+	struct url_value item = { 0 };
 	struct str part, raw;
 	int rc = 0;
 

@@ -182,7 +182,8 @@ static int fetch(const struct source_request *rq, const struct url_adjusted *at,
 		rc = refused(&r, err);
 	} else {
 		out->url = strdup(at->url.p);
-		out->bytes = (struct file_bytes){ .p = TAKE(r.body), .n = r.nbody };
+		out->bytes = (struct file_bytes){ .p = r.body, .n = r.nbody };
+		r.body = NULL;
 		rc = out->url ? 0 : err_set(err, -ENOMEM, "out of memory");
 	}
 	http_response_release(&r);
