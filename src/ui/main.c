@@ -1,0 +1,187 @@
+/*
+ * main.c - sonde: bring a profile in, bring answers out
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/err.h"
+#include "base/gotext.h"
+#include "base/lazy.h"
+#include "base/out.h"
+#include "base/scratch.h"
+#include "profile/profile.h"
+#include "ui/cmdline.h"
+#include "ui/commands.h"
+#include "ui/dump.h"
+#include "ui/load.h"
+#include "ui/shell.h"
+#include "ui/show.h"
+#include "ui/terminal.h"
+#include "ui/usage.h"
+#include "ui/viewer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Whatever goes wrong: the reference knows no other status. */
+enum { FAILED = 2 };
+
+static struct terminal terminal;
+
+/* Dies of the signal, so that a shell's loop over profiles ends too. */
+static void on_signal(int sig)
+{
+	terminal_reset(&terminal);
+	scratch_remove();
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void catch_signals(void)
+{
+	static const int deadly[] = { SIGINT, SIGTERM, SIGHUP };
+
+	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++) {
+		struct sigaction old;
+
+		sigaction(deadly[i], NULL, &old);
+		if (old.sa_handler != SIG_IGN) /* nohup */
+			signal(deadly[i], on_signal);
+	}
+}
+
+static void use_time_zone(void)
+{
+	char buf[4096];
+	const char *tz = go_time_zone(getenv("TZ"), buf, sizeof(buf));
+
+	if (tz)
+		setenv("TZ", tz, 1);
+	else
+		unsetenv("TZ");
+}
+
+static int print(struct out *o)
+{
+	int rc;
+
+	o->fd = STDOUT_FILENO;
+	rc = out_finish(o);
+	o->fd = -1;
+	out_release(o);
+	return rc ? FAILED : 0;
+}
+
+static int print_usage(void)
+{
+	struct out o;
+
+	out_init(&o, 0);
+	usage_write(&o);
+	return print(&o);
+}
+
+static int print_version(void)
+{
+	struct lazy_lib curl = { .soname = "libcurl.so.4" };
+	struct lazy_lib edit = { .soname = "libedit.so.2" };
+	struct out o;
+
+	out_init(&o, 0);
+	out_printf(&o, "sonde %s (output of go1.19 pprof; gzip zstd %shttp %sline-editing)\n",
+		   SONDE_VERSION, lazy_open(&curl, NULL) ? "no-" : "",
+		   lazy_open(&edit, NULL) ? "no-" : "");
+	return print(&o);
+}
+
+/* Commands of sonde's own: words where pprof would have a source.  A file is
+ * "./help". */
+static const struct word {
+	const char *name;
+	int (*run)(void);
+} words[] = {
+	{ "help", print_usage },
+	{ "version", print_version },
+};
+
+static const struct word *own_word(int argc, char **argv)
+{
+	bool is_pprof = argc > 0 && str_is(str_base(str_of(argv[0])), "pprof");
+
+	for (size_t i = 0; argc == 2 && !is_pprof && i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(argv[1], words[i].name) == 0)
+			return &words[i];
+	}
+	return NULL;
+}
+
+/* What cannot be done is better said before a profile has been fetched for
+ * thirty seconds. */
+static int check(const struct request *rq, struct err *err)
+{
+	if (rq->command)
+		return command_check(rq->command, "-", err);
+	if (rq->source.http[0])
+		return err_set(err, -ENOSYS,
+			       "-http needs the web interface, which this version "
+			       "does not have yet; use the shell");
+	return 0;
+}
+
+static int serve(const struct request *rq, struct err *err)
+{
+	struct notify *n = &terminal.notify;
+	struct profile *p = NULL;
+	int rc = check(rq, err);
+
+	if (rc == 0)
+		rc = load(&rq->source, &rq->config, n, &p, err);
+	if (rc == 0 && rq->command)
+		rc = show(p, rq->command, rq->param, &rq->config, false, n, err);
+	else if (rc == 0)
+		rc = shell(p, &rq->config, n, err);
+	profile_free(p);
+	return rc;
+}
+
+static int print_dump(const struct request *rq, struct err *err)
+{
+	struct out o;
+	int rc;
+
+	out_init(&o, 0);
+	rc = dump(rq->dump_options, &o, err);
+	if (rc)
+		return rc;
+	return print(&o) ? -EIO : 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct word *word = own_word(argc, argv);
+	struct request rq;
+	struct err err = { "" };
+	int rc;
+
+	use_time_zone();
+	terminal_init(&terminal);
+	catch_signals();
+	if (word)
+		return word->run();
+	rc = cmdline_parse(&rq, argc, (const char *const *)argv, &terminal.notify, &err);
+	if (rc == -ECANCELED)
+		return 0;
+	if (rc == 0 && rq.version)
+		return print_version();
+	if (rc == 0)
+		rc = rq.dump_options[0] ? print_dump(&rq, &err) : serve(&rq, &err);
+	viewer_cleanup();
+	if (rc == -EPIPE) { /* nobody reads on: end as if SIGPIPE had not been ignored */
+		signal(SIGPIPE, SIG_DFL);
+		raise(SIGPIPE);
+	}
+	if (rc && err.msg[0])
+		terminal.notify.say(&terminal.notify, NOTIFY_WARN, err.msg);
+	return rc ? FAILED : 0;
+}
