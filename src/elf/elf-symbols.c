@@ -1,0 +1,320 @@
+/*
+ * elf-symbols.c - the functions of a binary, in the order of their addresses
+ *
+ * Symbols overlap: one function has several names, and assembly code has functions in functions.
+ * That is settled once, when they are read, by cutting the code into pieces that belong to one
+ * name each.  Finding a name is then one binary search, and a file made to be nasty cannot turn
+ * it into more than that.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "elf/elf-file.h"
+
+#include "base/err.h"
+#include "base/xalloc.h"
+#include "elf/libelf-calls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Code: addresses from 'start' to before 'end' that a section covers. */
+struct section {
+	uint64_t start, end;
+};
+
+/* A symbol as the table has it. */
+struct candidate {
+	struct str name;
+	uint64_t start, end; /* 'end' is that of the section if it has no size */
+	bool has_size, is_local;
+};
+
+struct reader {
+	struct elf_file *f;
+	struct section *sections;
+	size_t nsections, cap_sections;
+	struct candidate *found;
+	size_t nfound, cap_found;
+	struct elf_symbol *pieces;
+	size_t npieces, cap_pieces;
+};
+
+static int damaged(const struct elf_file *f, struct err *err)
+{
+	return err_set(err, -EBADMSG, "%s: damaged symbol table", f->path);
+}
+
+/* ------------------------------------------------------------------ sections */
+
+static int by_start(const void *a, const void *b)
+{
+	const struct section *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* The sections that hold code, sorted; and the first section of each type of symbol table. */
+static void read_sections(struct reader *r, Elf_Scn **symtab, Elf_Scn **dynsym)
+{
+	const struct libelf_calls *call = r->f->calls;
+	GElf_Shdr sh;
+
+	for (Elf_Scn *scn = call->elf_nextscn(r->f->elf, NULL); scn;
+	     scn = call->elf_nextscn(r->f->elf, scn)) {
+		if (!call->gelf_getshdr(scn, &sh))
+			continue;
+		if (sh.sh_type == SHT_SYMTAB && !*symtab)
+			*symtab = scn;
+		if (sh.sh_type == SHT_DYNSYM && !*dynsym)
+			*dynsym = scn;
+		if ((sh.sh_flags & SHF_EXECINSTR) && sh.sh_addr + sh.sh_size > sh.sh_addr) {
+			struct section s = { sh.sh_addr, sh.sh_addr + sh.sh_size };
+
+			vec_push(r->sections, r->nsections, r->cap_sections, s);
+		}
+	}
+	if (r->nsections)
+		qsort(r->sections, r->nsections, sizeof(*r->sections), by_start);
+}
+
+/* The code section that 'address' is in, or NULL. */
+static const struct section *section_at(const struct reader *r, uint64_t address)
+{
+	size_t low = 0, high = r->nsections;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->sections[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < r->sections[low - 1].end ? &r->sections[low - 1] : NULL;
+}
+
+/* ------------------------------------------------------------------ the table */
+
+/*
+ * Names of symbols.  Real tables share the ends of names at most; where many symbols point into
+ * one long text, 'left' keeps us from reading it over and over.
+ */
+struct names {
+	const char *p;
+	size_t n;
+	uint64_t left; /* how many bytes may still be read */
+};
+
+/* The string table 'index': text that ends in a NUL byte.  False if it is not. */
+static bool open_names(const struct elf_file *f, size_t index, struct names *names)
+{
+	Elf_Scn *scn = f->calls->elf_getscn(f->elf, index);
+	Elf_Data *data;
+	GElf_Shdr sh;
+
+	if (!scn || !f->calls->gelf_getshdr(scn, &sh) || sh.sh_type != SHT_STRTAB)
+		return false;
+	data = f->calls->elf_getdata(scn, NULL);
+	if (!data || !data->d_buf || data->d_size == 0)
+		return false;
+	*names = (struct names){ data->d_buf, data->d_size, 4 * (uint64_t)data->d_size };
+	return names->p[names->n - 1] == '\0';
+}
+
+static bool take_name(struct names *names, size_t at, struct str *name)
+{
+	if (at >= names->n)
+		return false;
+	*name = str_of(names->p + at);
+	if (name->n > names->left)
+		return false;
+	names->left -= name->n;
+	return true;
+}
+
+static bool is_function(const GElf_Sym *sym)
+{
+	unsigned type = GELF_ST_TYPE(sym->st_info);
+
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) && sym->st_shndx != SHN_UNDEF;
+}
+
+/* Where the function's code is.  On 32-bit ARM the lowest bit of the value is a mode. */
+static uint64_t code_address(const struct elf_file *f, const GElf_Sym *sym)
+{
+	return f->machine == EM_ARM ? sym->st_value & ~(uint64_t)1 : sym->st_value;
+}
+
+static void add_candidate(struct reader *r, const GElf_Sym *sym, struct str name)
+{
+	uint64_t start = code_address(r->f, sym), end = start + sym->st_size;
+	const struct section *in = section_at(r, start);
+	struct candidate c = {
+		.name = name,
+		.start = start,
+		.has_size = sym->st_size != 0,
+		.is_local = GELF_ST_BIND(sym->st_info) == STB_LOCAL,
+	};
+
+	if (!in || name.n == 0)
+		return;
+	c.end = c.has_size && end > start && end < in->end ? end : in->end;
+	vec_push(r->found, r->nfound, r->cap_found, c);
+}
+
+static int read_table(struct reader *r, Elf_Scn *scn, struct err *err)
+{
+	const struct libelf_calls *call = r->f->calls;
+	struct names names;
+	struct str name;
+	Elf_Data *data;
+	GElf_Shdr sh;
+	GElf_Sym sym;
+	size_t n;
+
+	if (!call->gelf_getshdr(scn, &sh) || !open_names(r->f, sh.sh_link, &names))
+		return damaged(r->f, err);
+	data = call->elf_getdata(scn, NULL);
+	if (!data || data->d_size > INT32_MAX)
+		return damaged(r->f, err);
+	n = data->d_size / call->gelf_fsize(r->f->elf, ELF_T_SYM, 1, EV_CURRENT);
+	for (size_t i = 0; i < n; i++) {
+		if (!call->gelf_getsym(data, (int)i, &sym))
+			return damaged(r->f, err);
+		if (!is_function(&sym))
+			continue;
+		if (!take_name(&names, sym.st_name, &name))
+			return damaged(r->f, err);
+		add_candidate(r, &sym, name);
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------ one name for each piece */
+
+/* By address; of one address the best name first. */
+static int by_address(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->has_size != y->has_size)
+		return x->has_size ? -1 : 1;
+	if (x->is_local != y->is_local)
+		return x->is_local ? 1 : -1;
+	if (x->name.n != y->name.n)
+		return x->name.n < y->name.n ? -1 : 1;
+	return memcmp(x->name.p, y->name.p, x->name.n);
+}
+
+/* Keeps the best name of each address, and ends what has no size where the next one starts. */
+static void choose(struct reader *r)
+{
+	size_t n = 0;
+
+	if (r->nfound == 0)
+		return;
+	qsort(r->found, r->nfound, sizeof(*r->found), by_address);
+	for (size_t i = 0; i < r->nfound; i++) {
+		struct candidate *last = n ? &r->found[n - 1] : NULL;
+		struct candidate c = r->found[i];
+
+		if (last && last->start == c.start)
+			continue;
+		if (last && !last->has_size && last->end > c.start)
+			last->end = c.start;
+		r->found[n++] = c;
+	}
+	r->nfound = n;
+}
+
+/* Where the sweep is: code before 'at' has been cut up; 'open' are functions that go on. */
+struct sweep {
+	uint64_t at;
+	const struct candidate **open; /* the innermost one last */
+	size_t nopen;
+};
+
+/* Gives the code from where the sweep is to 'end' to the innermost open function. */
+static void cut_piece(struct reader *r, struct sweep *s, uint64_t end)
+{
+	struct elf_symbol piece = { s->at, end, s->open[s->nopen - 1]->name };
+
+	if (end <= s->at)
+		return;
+	vec_push(r->pieces, r->npieces, r->cap_pieces, piece);
+	s->at = end;
+}
+
+/* Closes the functions that end at or before 'address'. */
+static void close_functions(struct reader *r, struct sweep *s, uint64_t address)
+{
+	while (s->nopen && s->open[s->nopen - 1]->end <= address) {
+		cut_piece(r, s, s->open[s->nopen - 1]->end);
+		s->nopen--;
+	}
+}
+
+/* A function without a size inside one that has a size is a label in it, and left out. */
+static void cut_up(struct reader *r)
+{
+	struct sweep s = { .open = xmalloc(r->nfound + 1, sizeof(*s.open)) };
+
+	for (size_t i = 0; i < r->nfound; i++) {
+		const struct candidate *c = &r->found[i];
+
+		close_functions(r, &s, c->start);
+		if (s.nopen && !c->has_size)
+			continue;
+		if (s.nopen)
+			cut_piece(r, &s, c->start);
+		s.open[s.nopen++] = c;
+		s.at = c->start;
+	}
+	close_functions(r, &s, UINT64_MAX);
+	free(s.open);
+}
+
+/* ------------------------------------------------------------------ together */
+
+int elf_read_symbols(struct elf_file *f, struct err *err)
+{
+	struct reader r = { .f = f };
+	Elf_Scn *symtab = NULL, *dynsym = NULL;
+	int rc = 0;
+
+	/* The parts of an object file have no addresses yet. */
+	if (f->has_symbols || f->type == ET_REL)
+		return 0;
+	read_sections(&r, &symtab, &dynsym);
+	if (symtab)
+		rc = read_table(&r, symtab, err);
+	if (rc == 0 && r.nfound == 0 && dynsym)
+		rc = read_table(&r, dynsym, err);
+	if (rc == 0) {
+		choose(&r);
+		cut_up(&r);
+		f->symbols = r.pieces;
+		f->nsymbols = r.npieces;
+		f->has_symbols = true;
+	}
+	free(r.sections);
+	free(r.found);
+	return rc;
+}
+
+const struct elf_symbol *elf_find_symbol(const struct elf_file *f, uint64_t address)
+{
+	size_t low = 0, high = f->nsymbols;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->symbols[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < f->nsymbols && f->symbols[low].start <= address ? &f->symbols[low] : NULL;
+}
