@@ -426,6 +426,8 @@ int main(void)
 		TEST(history_lives_where_the_system_says),
 	};
 
+	if (chdir(getenv("TMPDIR") ? getenv("TMPDIR") : P_tmpdir) != 0)
+		return 1;
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
