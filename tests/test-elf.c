@@ -508,6 +508,8 @@ static void segments_may_share_a_page_of_the_file(void **state)
 	assert_int_equal(elf_bias(m.f, (struct elf_range){ base + 0x1000, base + 0x2000, 0 }),
 			 base);
 	assert_int_equal(elf_bias(m.f, (struct elf_range){ base, base + 0x3000, 0 }), base);
+	/* As long as a large page, but there are no large pages for this file. */
+	assert_int_equal(elf_bias(m.f, (struct elf_range){ base, base + 0x4000, 0 }), base);
 	unmake(&m);
 }
 
@@ -520,6 +522,7 @@ static void pages_may_be_large(void **state)
 	(void)state;
 	image_segment(&im, 0, 0, 0x7d8, PF_R);
 	image_segment(&im, 0x12340, 0x22340, 0x5000, PF_R | PF_X);
+	im.segments[1].p_align = 0x10000;
 	make(&im, &m);
 	assert_int_equal(
 		elf_bias(m.f, (struct elf_range){ base + 0x20000, base + 0x30000, 0x10000 }), base);

@@ -59,7 +59,7 @@ static void hear(struct notify *n, enum notify_kind kind, const char *text)
 static int start(void **state)
 {
 	(void)state;
-	strcpy(dir, "/tmp/test-symbolize.XXXXXX");
+	snprintf(dir, sizeof(dir), "/tmp/test-symbolize.XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	ears = (struct ears){ .notify = { .say = hear } };
 	out_init(&ears.heard, 0);
@@ -89,7 +89,7 @@ static int stop(void **state)
 /* "<dir>/<name>", with the folders above it; the caller frees it. */
 static char *path_of(const char *name)
 {
-	char *path = xasprintf("%s/%s", dir, name);
+	char *path = mem_printf("%s/%s", dir, name);
 
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
@@ -279,8 +279,8 @@ static void what_is_not_a_binary_is_passed_over(void **state)
 
 static void folders_are_searched_in_order(void **state)
 {
-	AUTO(freep) char *path = xasprintf("/nonexistent:%s/one:%s/two", dir, dir);
-	AUTO(freep) char *want = xasprintf("%s/two/server", dir);
+	AUTO(freep) char *path = mem_printf("/nonexistent:%s/one:%s/two", dir, dir);
+	AUTO(freep) char *want = mem_printf("%s/two/server", dir);
 
 	(void)state;
 	write_program("two/server", RIGHT, "first");
@@ -295,7 +295,7 @@ static void folders_are_searched_in_order(void **state)
 
 static void names_no_file_can_have_are_passed_over(void **state)
 {
-	AUTO(freep) char *name = xmalloc(100001, 1);
+	AUTO(freep) char *name = mem_new(100001, 1);
 
 	(void)state;
 	memset(name, 'x', 100000);

@@ -12,7 +12,10 @@
 
 #include <elf.h>
 
-/* The page sizes in use: the kernel maps whole pages, of whatever size it was built with. */
+/*
+ * The page sizes in use: the kernel maps whole pages, of whatever size it was built with.  A file
+ * can be loaded with pages as large as its segments are aligned, at most.
+ */
 static const uint64_t page_sizes[] = { 4096, 16384, 65536 };
 
 /* How long the pages are that hold 'n' bytes from 'at' on. */
@@ -45,7 +48,8 @@ static const struct elf_segment *exact_code(const struct elf_file *f, struct elf
 		for (size_t i = 0; i < f->nsegments; i++) {
 			const struct elf_segment *s = &f->segments[i];
 
-			if (s->executable && s->file_size && is_exactly(s, r, page_sizes[p]))
+			if (s->executable && s->file_size && page_sizes[p] <= s->align &&
+			    is_exactly(s, r, page_sizes[p]))
 				return s;
 		}
 	}
@@ -115,13 +119,13 @@ uint64_t elf_bias(const struct elf_file *f, struct elf_range r)
 		return 0;
 	if (f->type == ET_EXEC && is_linked_at(f, r.start))
 		return 0;
+	s = code_of_length(f, r);
+	if (s)
+		return r.start - (s->address & -page_sizes[0]);
 	s = exact_code(f, r);
 	if (!s)
 		s = starting_segment(f, r);
 	if (s)
 		return r.start - (r.offset - s->offset + s->address);
-	s = code_of_length(f, r);
-	if (s)
-		return r.start - (s->address & -page_sizes[0]);
 	return f->type == ET_EXEC ? 0 : r.start - r.offset;
 }

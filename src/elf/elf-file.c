@@ -62,7 +62,7 @@ static int read_segments(struct elf_file *f, const GElf_Ehdr *h, struct err *err
 {
 	GElf_Phdr ph;
 
-	f->segments = xcalloc(h->e_phnum ? h->e_phnum : 1, sizeof(*f->segments));
+	f->segments = mem_zeroed(h->e_phnum ? h->e_phnum : 1, sizeof(*f->segments));
 	for (int i = 0; i < h->e_phnum; i++) {
 		if (!f->calls->gelf_getphdr(f->elf, i, &ph))
 			return unrecognized(f, err);
@@ -73,6 +73,7 @@ static int read_segments(struct elf_file *f, const GElf_Ehdr *h, struct err *err
 			.file_size = ph.p_filesz,
 			.address = ph.p_vaddr,
 			.memory_size = ph.p_memsz,
+			.align = ph.p_align,
 			.executable = ph.p_flags & PF_X,
 		};
 	}
@@ -84,7 +85,7 @@ static int read_segments(struct elf_file *f, const GElf_Ehdr *h, struct err *err
 static char *hex(const unsigned char *p, size_t n)
 {
 	static const char digits[] = "0123456789abcdef";
-	char *text = xmalloc(2 * n + 1, 1);
+	char *text = mem_new(2 * n + 1, 1);
 
 	for (size_t i = 0; i < n; i++) {
 		text[2 * i] = digits[p[i] >> 4];
@@ -159,7 +160,7 @@ static void read_build_id(struct elf_file *f, const GElf_Ehdr *h)
 	if (!f->build_id)
 		f->build_id = build_id_in_sections(f);
 	if (!f->build_id)
-		f->build_id = xstrndup(STR(""));
+		f->build_id = mem_str(STR(""));
 }
 
 /* ------------------------------------------------------------------ open and close */
@@ -182,9 +183,9 @@ static int read_headers(struct elf_file *f, struct err *err)
 
 static struct elf_file *new_file(const char *path)
 {
-	struct elf_file *f = xcalloc(1, sizeof(*f));
+	struct elf_file *f = mem_zeroed(1, sizeof(*f));
 
-	f->path = xstrndup(str_of(path));
+	f->path = mem_str(str_of(path));
 	f->fd = -1;
 	return f;
 }

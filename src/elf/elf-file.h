@@ -23,6 +23,7 @@ struct libelf_calls;
 struct elf_segment {
 	uint64_t offset, file_size;    /* in the file */
 	uint64_t address, memory_size; /* in memory, as the file was linked */
+	uint64_t align;
 	bool executable;
 };
 

@@ -259,7 +259,7 @@ static void close_functions(struct reader *r, struct sweep *s, uint64_t address)
 /* A function without a size inside one that has a size is a label in it, and left out. */
 static void cut_up(struct reader *r)
 {
-	struct sweep s = { .open = xmalloc(r->nfound + 1, sizeof(*s.open)) };
+	struct sweep s = { .open = mem_new(r->nfound + 1, sizeof(*s.open)) };
 
 	for (size_t i = 0; i < r->nfound; i++) {
 		const struct candidate *c = &r->found[i];
