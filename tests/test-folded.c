@@ -158,7 +158,7 @@ static void stacks_may_be_longer_than_a_line_of_other_formats(void **state)
 {
 	AUTO(profile_freep) struct profile *p = NULL;
 	size_t depth = 50000;
-	AUTO(freep) char *text = xmalloc(depth * 2 + 3, 1);
+	AUTO(freep) char *text = mem_new(depth * 2 + 3, 1);
 
 	(void)state;
 	for (size_t i = 0; i < depth; i++)

@@ -125,7 +125,7 @@ static struct profile *parse(struct str text)
 
 static void load(const char *name, struct file_bytes *b)
 {
-	AUTO(freep) char *path = xasprintf("tests/data/legacy/%s", name);
+	AUTO(freep) char *path = mem_printf("tests/data/legacy/%s", name);
 	struct err err;
 
 	if (file_read(path, 1 << 20, b, &err))
@@ -286,11 +286,11 @@ static void damaged_files_are_refused_in_the_reference_s_words(void **state)
 /* 'head', then 'n' times "x", then 'tail'. */
 static char *padded(const char *head, size_t n, const char *tail)
 {
-	AUTO(freep) char *middle = xmalloc(n + 1, 1);
+	AUTO(freep) char *middle = mem_new(n + 1, 1);
 
 	memset(middle, 'x', n);
 	middle[n] = '\0';
-	return xasprintf("%s%s%s", head, middle, tail);
+	return mem_printf("%s%s%s", head, middle, tail);
 }
 
 static void a_line_of_64_kib_is_too_long(void **state)
@@ -337,11 +337,11 @@ static void assert_entry(const char *line, const char *expected)
 	AUTO(freep) char *got = NULL;
 
 	if (!maps_parse_entry(str_of(line), &e))
-		got = xstrndup(STR("none"));
+		got = mem_str(STR("none"));
 	else
-		got = xasprintf("%.*s|%.*s|%.*s|%.*s|%.*s|%.*s", STR_ARG(e.start), STR_ARG(e.limit),
-				STR_ARG(e.permissions), STR_ARG(e.offset), STR_ARG(e.file),
-				STR_ARG(e.build_id));
+		got = mem_printf("%.*s|%.*s|%.*s|%.*s|%.*s|%.*s", STR_ARG(e.start),
+				 STR_ARG(e.limit), STR_ARG(e.permissions), STR_ARG(e.offset),
+				 STR_ARG(e.file), STR_ARG(e.build_id));
 	assert_string_equal(got, expected);
 }
 
@@ -368,7 +368,7 @@ static void map_entries_are_what_the_reference_s_expressions_match(void **state)
 static struct profile *with_map(const char *stack, const char *map)
 {
 	AUTO(freep)
-	char *text = xasprintf("goroutine profile: total 1\n1 @ %s\n" MAPS "%s", stack, map);
+	char *text = mem_printf("goroutine profile: total 1\n1 @ %s\n" MAPS "%s", stack, map);
 
 	return parse(str_of(text));
 }
@@ -432,12 +432,12 @@ static void a_variable_keeps_its_first_value_and_the_first_name_wins(void **stat
 static void variables_cannot_be_used_to_fill_the_memory(void **state)
 {
 	AUTO(freep)
-	char *text = xstrndup(STR("goroutine profile: total 1\n1 @ 0x1\n" MAPS
-				  "z0=0123456789abcdef0123456789abcdef\n"));
+	char *text = mem_str(STR("goroutine profile: total 1\n1 @ 0x1\n" MAPS
+				 "z0=0123456789abcdef0123456789abcdef\n"));
 
 	(void)state;
 	for (int i = 0; i < 40; i++) {
-		char *longer = xasprintf("%sz%d=$z%d$z%d$z%d$z%d\n", text, i + 1, i, i, i, i);
+		char *longer = mem_printf("%sz%d=$z%d$z%d$z%d$z%d\n", text, i + 1, i, i, i, i);
 
 		free(text);
 		text = longer;
@@ -489,7 +489,7 @@ static void addresses_find_their_mappings_as_if_all_were_asked(void **state)
 	(void)state;
 	for (size_t round = 0; round < 200; round++) {
 		size_t n = some_number(&seed, 60);
-		struct mapping *m = xcalloc(n, sizeof(*m));
+		struct mapping *m = mem_zeroed(n, sizeof(*m));
 		bool made_up = false;
 		struct builder b;
 

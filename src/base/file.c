@@ -104,14 +104,14 @@ static int open_direct(struct file_new *f, const char *path, struct err *err)
 
 	if (fd < 0)
 		return failed(err, "open", path, -errno);
-	*f = (struct file_new){ .path = xstrndup(str_of(path)) };
+	*f = (struct file_new){ .path = mem_str(str_of(path)) };
 	out_init_fd(&f->out, fd);
 	return 0;
 }
 
 static int open_temp(struct file_new *f, char *path, mode_t mode, struct err *err)
 {
-	char *temp = xasprintf("%s.XXXXXX", path);
+	char *temp = mem_printf("%s.XXXXXX", path);
 	int fd = mkostemp(temp, O_CLOEXEC);
 	int code = -errno;
 
@@ -145,7 +145,7 @@ int file_create(struct file_new *f, const char *path, struct err *err)
 	}
 	mask = umask(0);
 	umask(mask);
-	return open_temp(f, xstrndup(str_of(path)), 0666 & ~mask, err);
+	return open_temp(f, mem_str(str_of(path)), 0666 & ~mask, err);
 }
 
 int file_create_numbered(struct file_new *f, const char *prefix, const char *suffix,
@@ -155,7 +155,7 @@ int file_create_numbered(struct file_new *f, const char *prefix, const char *suf
 	int rc;
 
 	umask(mask);
-	rc = open_temp(f, xstrndup(str_of(prefix)), 0666 & ~mask, err);
+	rc = open_temp(f, mem_str(str_of(prefix)), 0666 & ~mask, err);
 	if (rc == 0)
 		f->suffix = suffix;
 	return rc;
@@ -165,7 +165,7 @@ int file_create_numbered(struct file_new *f, const char *prefix, const char *suf
 static int rename_numbered(struct file_new *f)
 {
 	for (int i = 1; i < 10000; i++) {
-		char *path = xasprintf("%s%03d%s", f->path, i, f->suffix);
+		char *path = mem_printf("%s%03d%s", f->path, i, f->suffix);
 
 		if (renameat2(AT_FDCWD, f->temp, AT_FDCWD, path, RENAME_NOREPLACE) == 0) {
 			free(f->path);

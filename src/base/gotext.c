@@ -384,7 +384,7 @@ int go_parse_float(struct str s, double *v, struct err *err)
 	*v = 0;
 	if (!is_float(s))
 		return number_error("ParseFloat", s, -EINVAL, err);
-	digits = to = xmalloc(s.n + 1, 1);
+	digits = to = mem_new(s.n + 1, 1);
 	for (size_t i = 0; i < s.n; i++) {
 		if (s.p[i] != '_')
 			*to++ = s.p[i];

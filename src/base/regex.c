@@ -61,7 +61,7 @@ struct span {
 static void out_of_memory(void)
 {
 	/* Ends the program, with the message that every allocation ends with. */
-	xmalloc(SIZE_MAX / 2, 1);
+	mem_new(SIZE_MAX / 2, 1);
 }
 
 static pcre2_compile_context *make_context(void)
@@ -113,19 +113,19 @@ int regex_compile(struct str pattern, struct regex **out, struct err *err)
 
 	if (rc)
 		return rc;
-	re = xcalloc(1, sizeof(*re));
-	re->pattern = (struct str){ xstrndup(pattern), pattern.n };
+	re = mem_zeroed(1, sizeof(*re));
+	re->pattern = (struct str){ mem_str(pattern), pattern.n };
 	re->plain = t.plain;
 	re->at_start = t.at_start;
 	re->at_end = t.at_end;
 	if (t.plain) {
-		re->literal = (struct str){ xstrndup(out_view(&t.literal)), t.literal.n };
+		re->literal = (struct str){ mem_str(out_view(&t.literal)), t.literal.n };
 	} else {
 		re->code = compile_text(&t);
 		if (!re->code)
 			return regex_error(err, REGEX_TOO_LARGE, pattern);
 		re->jit = pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE) == 0;
-		re->scratch = xcalloc(1, sizeof(*re->scratch));
+		re->scratch = mem_zeroed(1, sizeof(*re->scratch));
 		set_limits(re);
 	}
 	*out = TAKE(re);
@@ -222,7 +222,7 @@ static int run_hard(const struct regex *re, struct str s, size_t from, pcre2_mat
 	if (s.n > HARD_LIMIT / ((uint64_t)code * code + 1))
 		return PCRE2_ERROR_NOMATCH;
 	for (size_t n = 1 << 10; rc == PCRE2_ERROR_DFA_WSSIZE && n <= MAX_WORKSPACE; n *= 4) {
-		AUTO(freep) int *workspace = xmalloc(n, sizeof(int));
+		AUTO(freep) int *workspace = mem_new(n, sizeof(int));
 
 		rc = pcre2_dfa_match(re->code, (PCRE2_SPTR)s.p, s.n, from, PCRE2_NO_UTF_CHECK, md,
 				     re->limits, workspace, n);
@@ -299,7 +299,7 @@ static void repair(struct str s, struct repaired *r)
 	bool valid;
 
 	out_init(&r->text, 0);
-	r->at = xmalloc(3 * s.n + 1, sizeof(*r->at));
+	r->at = mem_new(3 * s.n + 1, sizeof(*r->at));
 	for (; from < s.n; from += n) {
 		struct str left = str_skip(s, from);
 		struct str c;

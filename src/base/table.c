@@ -15,7 +15,7 @@ void table_init(struct table *t, size_t expected)
 
 	while (size < expected * 2 + 2)
 		size *= 2;
-	*t = (struct table){ .slots = xcalloc(size, sizeof(*t->slots)), .mask = size - 1 };
+	*t = (struct table){ .slots = mem_zeroed(size, sizeof(*t->slots)), .mask = size - 1 };
 }
 
 void table_release(struct table *t)

@@ -17,24 +17,24 @@ static void *or_die(void *p)
 	exit(2);
 }
 
-void *xmalloc(size_t n, size_t size)
+void *mem_new(size_t n, size_t size)
 {
-	return xrealloc(NULL, n, size);
+	return mem_grow(NULL, n, size);
 }
 
-void *xcalloc(size_t n, size_t size)
+void *mem_zeroed(size_t n, size_t size)
 {
 	return or_die(calloc(n ? n : 1, size));
 }
 
-void *xrealloc(void *p, size_t n, size_t size)
+void *mem_grow(void *p, size_t n, size_t size)
 {
 	return or_die(reallocarray(p, n ? n : 1, size));
 }
 
-char *xstrndup(struct str s)
+char *mem_str(struct str s)
 {
-	char *z = xmalloc(s.n + 1, 1);
+	char *z = mem_new(s.n + 1, 1);
 
 	if (s.n)
 		memcpy(z, s.p, s.n);
@@ -42,7 +42,7 @@ char *xstrndup(struct str s)
 	return z;
 }
 
-char *xasprintf(const char *fmt, ...)
+char *mem_printf(const char *fmt, ...)
 {
 	char *z;
 	va_list ap;

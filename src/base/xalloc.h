@@ -15,11 +15,11 @@
 
 #include <stddef.h>
 
-void *xmalloc(size_t n, size_t size);
-void *xcalloc(size_t n, size_t size);
-void *xrealloc(void *p, size_t n, size_t size);
-char *xstrndup(struct str s);
-char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void *mem_new(size_t n, size_t size);
+void *mem_zeroed(size_t n, size_t size);
+void *mem_grow(void *p, size_t n, size_t size);
+char *mem_str(struct str s);
+char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* arena_alloc() and arena_str() that cannot fail. */
 void *xarena(struct arena *a, size_t n, size_t size);
@@ -35,7 +35,7 @@ struct str xarena_printf(struct arena *a, const char *fmt, ...)
 	do {                                                                                       \
 		if ((n) == (cap)) {                                                                \
 			(cap) = (cap) ? (cap)*2 : 8;                                               \
-			(v) = xrealloc((v), (cap), sizeof(*(v)));                                  \
+			(v) = mem_grow((v), (cap), sizeof(*(v)));                                  \
 		}                                                                                  \
 		(v)[(n)++] = (item);                                                               \
 	} while (0)

@@ -84,11 +84,11 @@ static void list_nodes(struct trimmer *t)
 static void build_graph(struct trimmer *t)
 {
 	struct graph *g = t->g;
-	struct weight *weights = xcalloc(t->nodes.n, sizeof(*weights));
+	struct weight *weights = mem_zeroed(t->nodes.n, sizeof(*weights));
 
 	walk_nodes(&t->nodes, &t->o->selection, weights);
 	g->nnodes = t->nodes.n;
-	g->nodes = xcalloc(g->nnodes, sizeof(*g->nodes));
+	g->nodes = mem_zeroed(g->nnodes, sizeof(*g->nodes));
 	for (uint32_t i = 0; i < g->nnodes; i++) {
 		g->nodes[i].info = t->nodes.info[i];
 		g->nodes[i].w = weights[i];
@@ -106,8 +106,8 @@ static void index_edges(struct graph *g)
 
 	free(g->in);
 	free(g->out);
-	g->in = xmalloc(g->nedges, sizeof(*g->in));
-	g->out = xmalloc(g->nedges, sizeof(*g->out));
+	g->in = mem_new(g->nedges, sizeof(*g->in));
+	g->out = mem_new(g->nedges, sizeof(*g->out));
 	for (uint32_t i = 0; i < g->nnodes; i++)
 		g->nodes[i].nin = g->nodes[i].nout = 0;
 	for (size_t i = 0; i < g->nedges; i++) {
@@ -138,7 +138,7 @@ static void index_edges(struct graph *g)
 /* To tell whether shown nodes were inlined takes the edges to those that ever are. */
 static uint8_t *wanted_for_inline_marks(const struct trimmer *t, bool *any)
 {
-	uint8_t *wanted = xcalloc(t->g->nnodes, 1);
+	uint8_t *wanted = mem_zeroed(t->g->nnodes, 1);
 
 	for (uint32_t i = 0; i < t->g->n; i++) {
 		uint32_t node = t->g->order[i];
@@ -216,7 +216,7 @@ static void drop_light_nodes(struct trimmer *t)
 
 	if (t->node_cutoff <= 0)
 		return;
-	keep = xcalloc(g->nnodes, 1);
+	keep = mem_zeroed(g->nnodes, 1);
 	for (uint32_t i = 0; i < g->n; i++) {
 		uint32_t node = g->order[i];
 
@@ -240,7 +240,7 @@ static void collect_tags(struct trimmer *t, uint32_t n)
 
 	if (t->o->call_tree)
 		return;
-	wanted = xcalloc(g->nnodes, 1);
+	wanted = mem_zeroed(g->nnodes, 1);
 	for (uint32_t i = 0; i < n && i < g->n; i++)
 		wanted[g->order[i]] = 1;
 	tags_release(&g->tags);
@@ -251,7 +251,7 @@ static void collect_tags(struct trimmer *t, uint32_t n)
 static uint32_t *count_tags(const struct trimmer *t)
 {
 	const struct graph *g = t->g;
-	uint32_t *count = xcalloc(g->nnodes, sizeof(*count));
+	uint32_t *count = mem_zeroed(g->nnodes, sizeof(*count));
 
 	for (size_t i = 0; i < g->tags.n; i++) {
 		const struct tag *tag = &g->tags.at[i];
@@ -296,7 +296,7 @@ static void keep_top_nodes(struct trimmer *t)
 	fit = nodes_that_fit(t, (uint32_t)t->o->node_count);
 	if (fit >= g->n)
 		return;
-	keep = xcalloc(g->nnodes, 1);
+	keep = mem_zeroed(g->nnodes, 1);
 	for (uint32_t i = 0; i < fit; i++)
 		keep[g->order[i]] = 1;
 	keep_nodes(t, keep);
@@ -336,8 +336,8 @@ static bool is_redundant(const struct graph *g, const struct edge *e, uint32_t *
 /* Takes out residual edges that only repeat a longer way, lightest first. */
 static void remove_redundant_edges(struct graph *g)
 {
-	AUTO(freep) uint32_t *seen = xcalloc(g->nnodes, sizeof(*seen));
-	AUTO(freep) uint32_t *queue = xmalloc(g->nnodes, sizeof(*queue));
+	AUTO(freep) uint32_t *seen = mem_zeroed(g->nnodes, sizeof(*seen));
+	AUTO(freep) uint32_t *queue = mem_new(g->nnodes, sizeof(*queue));
 	uint32_t mark = 0, n;
 
 	for (uint32_t i = g->n; i-- > 0;) {
@@ -396,7 +396,7 @@ static void trim(struct trimmer *t)
 
 struct graph *graph_new(struct profile *p, const struct graph_options *o)
 {
-	struct graph *g = xcalloc(1, sizeof(*g));
+	struct graph *g = mem_zeroed(1, sizeof(*g));
 	struct trimmer t = { .g = g, .o = o };
 	struct node_options no = o->nodes;
 

@@ -48,7 +48,7 @@ struct str trim_path(struct str path, struct str trim, struct str search)
 	struct str dir, rest = search;
 
 	while (trim.n == 0 && search.n && str_split(&rest, ':', &dir)) {
-		AUTO(freep) char *want = xasprintf("/%.*s/", STR_ARG(str_base(dir)));
+		AUTO(freep) char *want = mem_printf("/%.*s/", STR_ARG(str_base(dir)));
 		ptrdiff_t found = str_find(path, str_of(want));
 
 		if (found >= 0)
@@ -180,12 +180,12 @@ void nodes_init(struct nodes *n, struct profile *p, const struct node_options *o
 	for (uint32_t i = 0; i < p->nlocations; i++)
 		most += p->locations[i].nlines ? p->locations[i].nlines : 1;
 	*n = (struct nodes){ .p = p };
-	n->info = xmalloc(most, sizeof(*n->info));
-	n->first = xmalloc((size_t)p->nlocations + 1, sizeof(*n->first));
-	n->frame = xmalloc(most, sizeof(*n->frame));
-	n->only = xmalloc(p->nlocations, sizeof(*n->only));
-	n->inlined = xcalloc(most, 1);
-	m.files = xmalloc(p->nfunctions, sizeof(*m.files));
+	n->info = mem_new(most, sizeof(*n->info));
+	n->first = mem_new((size_t)p->nlocations + 1, sizeof(*n->first));
+	n->frame = mem_new(most, sizeof(*n->frame));
+	n->only = mem_new(p->nlocations, sizeof(*n->only));
+	n->inlined = mem_zeroed(most, 1);
+	m.files = mem_new(p->nfunctions, sizeof(*m.files));
 	memset(m.files, 0xff, p->nfunctions * sizeof(*m.files));
 	table_init(&m.index, p->nfunctions);
 	arena_init(&m.scratch, PROFILE_BUDGET);

@@ -48,7 +48,7 @@ static void sort_keys(struct graph *g, struct key *keys)
 
 void sort_by_weight(struct graph *g, bool cum)
 {
-	AUTO(freep) struct key *keys = xmalloc(g->n, sizeof(*keys));
+	AUTO(freep) struct key *keys = mem_new(g->n, sizeof(*keys));
 
 	for (uint32_t i = 0; i < g->n; i++) {
 		const struct weight *w = &graph_at(g, i)->w;
@@ -109,7 +109,7 @@ static int64_t interest(const struct graph *g, const struct graph_node *n)
 
 void sort_visually(struct graph *g)
 {
-	AUTO(freep) struct key *keys = xmalloc(g->n, sizeof(*keys));
+	AUTO(freep) struct key *keys = mem_new(g->n, sizeof(*keys));
 
 	for (uint32_t i = 0; i < g->n; i++) {
 		const struct graph_node *n = graph_at(g, i);
@@ -166,7 +166,7 @@ const struct edge **graph_out(struct graph *g, uint32_t node, uint32_t *n)
 
 const struct edge **graph_edges(struct graph *g, uint32_t *n)
 {
-	AUTO(freep) uint32_t *list = xmalloc(g->nedges, sizeof(*list));
+	AUTO(freep) uint32_t *list = mem_new(g->nedges, sizeof(*list));
 
 	*n = 0;
 	for (uint32_t i = 0; i < g->n; i++) {

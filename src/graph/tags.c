@@ -186,7 +186,7 @@ void tags_walk(struct tags *t, const struct nodes *n, const struct selection *s,
 	struct tag_walk walk = { .t = t, .n = n, .kept = kept, .wanted = wanted };
 	struct profile *p = n->p;
 
-	walk.stamp = xcalloc(n->n, sizeof(*walk.stamp));
+	walk.stamp = mem_zeroed(n->n, sizeof(*walk.stamp));
 	sample_tags_init(&walk.st);
 	for (size_t i = 0; i < p->nsamples; i++) {
 		int64_t w = selected_value(s, p, i), d = selected_divisor(s, p, i);

@@ -94,9 +94,9 @@ static void walk_share(int t, void *ctx)
 	struct node_walk *walk = ctx;
 	const struct nodes *n = walk->n;
 	const struct profile *p = n->p;
-	struct node_sum *sums = xcalloc(n->n, sizeof(*sums));
-	int64_t *flats = xcalloc(n->n, sizeof(*flats));
-	struct weight *divs = walk->s->mean ? xcalloc(n->n, sizeof(*divs)) : NULL;
+	struct node_sum *sums = mem_zeroed(n->n, sizeof(*sums));
+	int64_t *flats = mem_zeroed(n->n, sizeof(*flats));
+	struct weight *divs = walk->s->mean ? mem_zeroed(n->n, sizeof(*divs)) : NULL;
 	size_t end = begin_of(p, t + 1, walk->width);
 
 	for (size_t i = begin_of(p, t, walk->width); i < end; i++) {
@@ -157,11 +157,11 @@ struct edge_sums {
 
 static void edge_sums_init(struct edge_sums *e, size_t size, bool mean)
 {
-	*e = (struct edge_sums){ .slots = xmalloc(size, sizeof(*e->slots)), .mask = size - 1 };
+	*e = (struct edge_sums){ .slots = mem_new(size, sizeof(*e->slots)), .mask = size - 1 };
 	for (size_t i = 0; i < size; i++)
 		e->slots[i].key = NO_EDGE;
 	if (mean)
-		e->divs = xcalloc(size, sizeof(*e->divs));
+		e->divs = mem_zeroed(size, sizeof(*e->divs));
 }
 
 static void edge_sums_release(struct edge_sums *e)
@@ -312,7 +312,7 @@ static void add_edges(const struct edge_walk *walk, const struct sample *s, stru
 /* Which locations have a frame that is kept, and wanted if that matters. */
 static uint8_t *find_calls(const struct nodes *n, const uint8_t *kept, const uint8_t *wanted)
 {
-	uint8_t *calls = xcalloc(n->p->nlocations, 1);
+	uint8_t *calls = mem_zeroed(n->p->nlocations, 1);
 
 	for (uint32_t i = 0; i < n->p->nlocations; i++) {
 		for (uint32_t f = n->first[i]; f < n->first[i + 1]; f++) {
@@ -362,7 +362,7 @@ static void add_sums(struct edge_sums *to, struct edge_sums *from)
 static void sort_by_end(const struct edge *from, struct edge *to, size_t n, uint32_t nnodes,
 			bool callee)
 {
-	size_t *at = xcalloc((size_t)nnodes + 1, sizeof(*at));
+	size_t *at = mem_zeroed((size_t)nnodes + 1, sizeof(*at));
 
 	for (size_t i = 0; i < n; i++)
 		at[(callee ? from[i].dst : from[i].src) + 1]++;
@@ -375,8 +375,8 @@ static void sort_by_end(const struct edge *from, struct edge *to, size_t n, uint
 
 static struct edge *list_edges(const struct edge_sums *sums, uint32_t nnodes)
 {
-	struct edge *edges = xmalloc(sums->used, sizeof(*edges));
-	struct edge *sorted = xmalloc(sums->used, sizeof(*edges));
+	struct edge *edges = mem_new(sums->used, sizeof(*edges));
+	struct edge *sorted = mem_new(sums->used, sizeof(*edges));
 	size_t k = 0;
 
 	for (size_t i = 0; i <= sums->mask; i++) {

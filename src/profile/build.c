@@ -143,7 +143,7 @@ static void *make_room(void *array, size_t n, size_t *cap, size_t size)
 	if (n <= *cap)
 		return array;
 	*cap = n > *cap * 2 ? n : *cap * 2;
-	return xrealloc(array, *cap, size);
+	return mem_grow(array, *cap, size);
 }
 
 void builder_sample(struct builder *b, const uint32_t *stack, size_t depth, const int64_t *values)
@@ -191,8 +191,8 @@ void builder_num_label(struct builder *b, struct str key, int64_t num, struct st
 void builder_renumber(struct builder *b)
 {
 	struct profile *p = b->p;
-	AUTO(freep) uint32_t *number = xmalloc(p->nlocations, sizeof(*number));
-	struct location *used = xmalloc(p->nlocations, sizeof(*used));
+	AUTO(freep) uint32_t *number = mem_new(p->nlocations, sizeof(*number));
+	struct location *used = mem_new(p->nlocations, sizeof(*used));
 	uint32_t nused = 0;
 
 	memset(number, 0xff, p->nlocations * sizeof(*number));

@@ -71,7 +71,7 @@ static int check_id(struct ids *s, uint64_t id, struct err *err)
 static void ids_init(struct ids *s, const char *noun, const char *plural, const char *id, size_t n)
 {
 	*s = (struct ids){ .noun = noun, .plural = plural, .id = id, .nsmall = n };
-	s->small = xcalloc(n + 1, 1);
+	s->small = mem_zeroed(n + 1, 1);
 	table_init(&s->index, 0);
 }
 

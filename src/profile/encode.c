@@ -90,7 +90,7 @@ static void number_strings(struct encoder *e)
 static void scratch(struct encoder *e, size_t n)
 {
 	if (n > e->w.cap) {
-		e->w.p = xrealloc(e->w.p, n * 2, 1);
+		e->w.p = mem_grow(e->w.p, n * 2, 1);
 		e->w.cap = n * 2;
 	}
 	e->w.n = 0;
@@ -257,7 +257,7 @@ static void put_tables(struct encoder *e)
 static void put_comments(struct encoder *e)
 {
 	const struct profile *p = e->p;
-	int64_t *numbers = xmalloc(p->ncomments, sizeof(*numbers));
+	int64_t *numbers = mem_new(p->ncomments, sizeof(*numbers));
 
 	for (uint32_t i = 0; i < p->ncomments; i++)
 		numbers[i] = (int64_t)num(e, p->comments[i]);
@@ -287,8 +287,8 @@ void profile_encode(const struct profile *p, struct out *o)
 {
 	struct encoder e = { .p = p, .o = o };
 
-	e.number = xcalloc(p->strings->n, sizeof(*e.number));
-	e.strings = xmalloc(p->strings->n, sizeof(*e.strings));
+	e.number = mem_zeroed(p->strings->n, sizeof(*e.number));
+	e.strings = mem_new(p->strings->n, sizeof(*e.strings));
 	number_strings(&e);
 	scratch(&e, ((size_t)p->ntypes + 1) * 4 * PBW_NUMBER_MAX);
 	for (uint32_t i = 0; i < p->ntypes; i++)
@@ -315,7 +315,7 @@ void profile_write(const struct profile *p, struct out *o)
 		o->error = o->error ? o->error : -ENOMEM;
 	} else {
 		bound = libdeflate_gzip_compress_bound(c, plain.n);
-		packed = xmalloc(bound, 1);
+		packed = mem_new(bound, 1);
 		n = libdeflate_gzip_compress(c, plain.p, plain.n, packed, bound);
 		out_bytes(o, packed, n);
 		free(packed);

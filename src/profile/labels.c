@@ -69,7 +69,7 @@ static void fill_units(struct label *l, size_t n)
 void labels_normalize(const struct profile *p, struct label *l, size_t n)
 {
 	struct label few[16];
-	struct label *scratch = n <= 16 ? few : xmalloc(n, sizeof(*scratch));
+	struct label *scratch = n <= 16 ? few : mem_new(n, sizeof(*scratch));
 	size_t end;
 
 	sort(p, l, n, scratch);

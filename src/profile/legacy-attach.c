@@ -73,7 +73,7 @@ static bool is_library(struct str file)
 
 static bool is_program(struct str file)
 {
-	char *buf = xmalloc(file.n + 1, 1);
+	char *buf = mem_new(file.n + 1, 1);
 	struct str name = { buf, 0 };
 	bool yes;
 
@@ -197,7 +197,7 @@ static void cut(struct pieces *s, const struct mapping *m, uint32_t n)
 {
 	size_t distinct = 0;
 
-	s->cuts = xmalloc((size_t)n * 3, sizeof(*s->cuts));
+	s->cuts = mem_new((size_t)n * 3, sizeof(*s->cuts));
 	for (uint32_t i = 0; i < n; i++) {
 		s->cuts[s->n++] = m[i].start;
 		s->cuts[s->n++] = m[i].limit;
@@ -216,9 +216,9 @@ static void pieces_init(struct pieces *s, const struct mapping *m, uint32_t n)
 {
 	*s = (struct pieces){ 0 };
 	cut(s, m, n);
-	s->first = xmalloc(s->n * 2, sizeof(*s->first));
+	s->first = mem_new(s->n * 2, sizeof(*s->first));
 	memset(s->first, 0xff, s->n * 2 * sizeof(*s->first));
-	s->candidates = xcalloc(s->n * 2, sizeof(*s->candidates));
+	s->candidates = mem_zeroed(s->n * 2, sizeof(*s->candidates));
 	/* Backwards, so that every list begins with its first mapping. */
 	for (uint32_t i = n; i-- > 0;) {
 		each_node(s, m[i].start, m[i].limit, i, cover_node);

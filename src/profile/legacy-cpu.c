@@ -108,7 +108,7 @@ void legacy_drop_doubled_leaf(struct builder *b)
 /* The second frame that all but one in 32 samples have, or NONE. */
 static uint32_t common_second_frame(const struct profile *p)
 {
-	AUTO(freep) size_t *counts = xcalloc(p->nlocations, sizeof(*counts));
+	AUTO(freep) size_t *counts = mem_zeroed(p->nlocations, sizeof(*counts));
 	size_t enough = p->nsamples - p->nsamples / 32;
 
 	for (size_t i = 0; i < p->nsamples; i++) {

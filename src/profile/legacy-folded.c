@@ -79,7 +79,7 @@ static uint32_t location_of(struct reader *r, struct str name)
 	if (string >= r->nstrings) {
 		size_t n = (size_t)string * 2 + 64;
 
-		r->location_of = xrealloc(r->location_of, n, sizeof(*r->location_of));
+		r->location_of = mem_grow(r->location_of, n, sizeof(*r->location_of));
 		memset(r->location_of + r->nstrings, 0,
 		       (n - r->nstrings) * sizeof(*r->location_of));
 		r->nstrings = n;

@@ -368,7 +368,7 @@ int java_read_locations(struct str text, struct builder *b, struct err *err)
 	AUTO(names_release) struct names n = { 0 };
 	struct profile *p = b->p;
 
-	n.lines = xcalloc(p->nlocations, sizeof(*n.lines));
+	n.lines = mem_zeroed(p->nlocations, sizeof(*n.lines));
 	table_init(&n.by_name, 0);
 	for (struct str line; str_split(&text, '\n', &line);) {
 		int rc = read_name(text_trim(line), b, &n, err);

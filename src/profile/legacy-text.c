@@ -184,7 +184,7 @@ void addresses_add(struct addresses *a, uint64_t address)
 
 	vec_push(a->at, a->n, a->cap, address);
 	if (a->cap != cap)
-		a->locations = xrealloc(a->locations, a->cap, sizeof(*a->locations));
+		a->locations = mem_grow(a->locations, a->cap, sizeof(*a->locations));
 }
 
 /* Of the characters in a list of addresses: the digit's value plus one, or SEPARATOR. */

@@ -24,12 +24,6 @@ struct profile;
  */
 int profile_combine(struct profile **srcs, size_t n, struct profile **out, struct err *err);
 
-/* Multiplies every value and rounds; drops samples of which no rescaled value is left. */
-void profile_scale(struct profile *p, double ratio);
-
-/* Scales 'p' so that the total of each sample type is that of 'base'. */
-int profile_normalize(struct profile *p, const struct profile *base, struct err *err);
-
 /* Gives every sample the string label 'key', in place of any it has. */
 void profile_set_label(struct profile *p, const char *key, const char *value);
 

@@ -21,10 +21,10 @@ static uint64_t hash_string(uint32_t i, const void *ctx)
 
 struct profile *profile_new(void)
 {
-	struct profile *p = xcalloc(1, sizeof(*p));
+	struct profile *p = mem_zeroed(1, sizeof(*p));
 
 	arena_init(&p->arena, PROFILE_BUDGET);
-	p->strings = xcalloc(1, sizeof(*p->strings));
+	p->strings = mem_zeroed(1, sizeof(*p->strings));
 	arena_init(&p->strings->arena, PROFILE_BUDGET);
 	table_init(&p->strings->index, 0);
 	profile_intern(p, STR(""));
@@ -47,7 +47,7 @@ void profile_free(struct profile *p)
 
 struct profile *profile_view(const struct profile *p)
 {
-	struct profile *v = xmalloc(1, sizeof(*v));
+	struct profile *v = mem_new(1, sizeof(*v));
 
 	*v = *p;
 	v->origin = p;

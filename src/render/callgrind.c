@@ -138,9 +138,9 @@ static void twins_init(struct twins *t, struct graph *g, bool tree)
 	*t = (struct twins){ .g = g, .tree = tree };
 	table_init(&t->names, g->n);
 	table_init(&t->functions, g->n);
-	t->number = xcalloc(g->nnodes, sizeof(*t->number));
-	t->count = xcalloc(g->nnodes, sizeof(*t->count));
-	t->first = xcalloc(g->nnodes, sizeof(*t->first));
+	t->number = mem_zeroed(g->nnodes, sizeof(*t->number));
+	t->count = mem_zeroed(g->nnodes, sizeof(*t->count));
+	t->first = mem_zeroed(g->nnodes, sizeof(*t->first));
 	for (uint32_t i = 0; i < g->n; i++)
 		number_node(t, g->order[i]);
 }

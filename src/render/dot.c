@@ -285,8 +285,8 @@ void render_dot(struct report *r, struct out *o)
 	report_choose_unit(r, d.g);
 	if (r->v->nmappings && r->v->mappings[0].file)
 		d.title = str_base(profile_str(r->v, r->v->mappings[0].file));
-	d.id = xcalloc(d.g->nnodes, sizeof(*d.id));
-	d.has_nodelets = xcalloc(d.g->nnodes, 1);
+	d.id = mem_zeroed(d.g->nnodes, sizeof(*d.id));
+	d.has_nodelets = mem_zeroed(d.g->nnodes, 1);
 	legend_graph(&l, r, d.g, true);
 	print_start(&d, &l);
 	print_graph(&d);

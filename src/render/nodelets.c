@@ -33,8 +33,8 @@ void nodelets_init(struct nodelets *n, struct report *r, struct graph *g)
 	size_t k = 0;
 
 	*n = (struct nodelets){ .r = r, .g = g };
-	n->tags = xmalloc(g->tags.n, sizeof(*n->tags));
-	n->first = xcalloc((size_t)g->nnodes + 2, sizeof(*n->first));
+	n->tags = mem_new(g->tags.n, sizeof(*n->tags));
+	n->first = mem_zeroed((size_t)g->nnodes + 2, sizeof(*n->first));
 	for (size_t i = 0; i < g->tags.n; i++)
 		n->first[g->tags.at[i].node + 1] += tag_is_heavy(&g->tags.at[i], cutoff);
 	for (uint32_t i = 0; i < g->nnodes; i++) {
@@ -203,7 +203,7 @@ static void print_sizes(struct nodelets *n, uint32_t node, uint32_t label, const
 			bool flat, struct out *o)
 {
 	size_t begin = n->first[node], end = n->first[node + 1], count = 0;
-	AUTO(freep) struct box *boxes = xmalloc(end - begin, sizeof(*boxes));
+	AUTO(freep) struct box *boxes = mem_new(end - begin, sizeof(*boxes));
 
 	for (size_t i = begin; i < end; i++) {
 		const struct tag *t = n->tags[i];
@@ -238,7 +238,7 @@ static void print_label(struct nodelets *n, struct out *o, uint32_t id, size_t i
 bool nodelets_print(struct nodelets *n, uint32_t node, uint32_t id, struct out *o)
 {
 	size_t begin = n->first[node], end = n->first[node + 1], count = 0;
-	AUTO(freep) struct box *boxes = xmalloc(end - begin, sizeof(*boxes));
+	AUTO(freep) struct box *boxes = mem_new(end - begin, sizeof(*boxes));
 	bool flat = n->g->nodes[node].nout > 0;
 	char source[48];
 	struct out own;

@@ -55,7 +55,7 @@ static struct cells split_cells(struct str line)
 
 	for (struct str cell, rest = line; str_split(&rest, '\t', &cell);)
 		vec_push(c.at, c.n, c.cap, cell);
-	c.width = xcalloc(c.n, sizeof(*c.width));
+	c.width = mem_zeroed(c.n, sizeof(*c.width));
 	return c;
 }
 

@@ -80,7 +80,7 @@ bool call_table_next(struct call_table *t, struct call_entry *e)
 	out = graph_out(t->g, node, &e->ncallees);
 	if (e->ncallers + (size_t)e->ncallees > t->cap) {
 		t->cap = (e->ncallers + (size_t)e->ncallees) * 2;
-		t->scratch = xrealloc(t->scratch, t->cap, sizeof(*t->scratch));
+		t->scratch = mem_grow(t->scratch, t->cap, sizeof(*t->scratch));
 	}
 	fill(t, t->scratch, in, e->ncallers, true, e->cum);
 	fill(t, t->scratch + e->ncallers, out, e->ncallees, false, e->cum);

@@ -39,9 +39,10 @@ static const struct node_info *info(const struct finder *f, uint32_t i)
 static void find_nodes(struct finder *f)
 {
 	struct graph *g = f->g;
-	uint8_t *known = xcalloc(f->r->v->strings->n, 1); /* per name: 0 not asked, 1 no, 2 yes */
+	uint8_t *known =
+		mem_zeroed(f->r->v->strings->n, 1); /* per name: 0 not asked, 1 no, 2 yes */
 
-	f->nodes = xmalloc(g->n, sizeof(*f->nodes));
+	f->nodes = mem_new(g->n, sizeof(*f->nodes));
 	for (uint32_t i = 0; i < g->n; i++) {
 		uint32_t name = graph_at(g, i)->info.name;
 

@@ -130,7 +130,7 @@ static int prepare(struct report *r, const char *param, struct notify *notify, s
 static struct report *begin(const struct profile *p, enum report_kind kind,
 			    const struct config *cfg, struct notify *notify)
 {
-	struct report *r = xcalloc(1, sizeof(*r));
+	struct report *r = mem_zeroed(1, sizeof(*r));
 
 	r->kind = kind;
 	r->cfg = *cfg;

@@ -37,7 +37,7 @@ struct source_text {
 
 struct source_text *source_text_new(struct str search, struct str trim)
 {
-	struct source_text *s = xcalloc(1, sizeof(*s));
+	struct source_text *s = mem_zeroed(1, sizeof(*s));
 
 	arena_init(&s->arena, PROFILE_BUDGET);
 	s->search = xarena_str(&s->arena, search);
@@ -65,7 +65,7 @@ static bool read_below(struct source_text *s, struct str dir, struct str path,
 	for (;;) {
 		struct str name = go_path_join(&s->arena, dir, path);
 		struct str parent = go_path_dir(&s->arena, dir);
-		AUTO(freep) char *z = xstrndup(name);
+		AUTO(freep) char *z = mem_str(name);
 
 		if (file_read(z, LARGEST_FILE, &f->bytes, NULL) == 0)
 			return true;
@@ -78,7 +78,7 @@ static bool read_below(struct source_text *s, struct str dir, struct str path,
 static void find_file(struct source_text *s, struct source_file *f)
 {
 	struct str path = trim_path(f->path, s->trim, s->search);
-	AUTO(freep) char *z = xstrndup(path);
+	AUTO(freep) char *z = mem_str(path);
 	struct err err;
 
 	if (path.n && path.p[0] == '/') {

@@ -43,8 +43,8 @@ static void name_nodes(struct collector *c)
 {
 	struct out o;
 
-	c->names = xmalloc(c->nodes.n, sizeof(*c->names));
-	c->hit = xcalloc(c->nodes.n, 1);
+	c->names = mem_new(c->nodes.n, sizeof(*c->names));
+	c->hit = mem_zeroed(c->nodes.n, 1);
 	out_init(&o, 0);
 	for (uint32_t i = 0; i < c->nodes.n; i++) {
 		o.n = 0;

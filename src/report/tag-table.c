@@ -111,7 +111,8 @@ void tag_table_init(struct tag_table *t, struct report *r)
 			add_label(&c, &v->labels[v->samples[i].label + k],
 				  selected_value(&r->selection, v, i));
 	}
-	qsort_r(c.entries, c.n, sizeof(*c.entries), by_key_and_weight, r->v);
+	if (c.n)
+		qsort_r(c.entries, c.n, sizeof(*c.entries), by_key_and_weight, r->v);
 	fill_table(t, &c);
 	out_release(&c.text);
 	table_release(&c.index);

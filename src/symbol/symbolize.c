@@ -80,8 +80,8 @@ static char *mapping_name(const struct profile *p, const struct mapping *m)
 	struct str base = str_base(profile_str(p, m->file)), id = profile_str(p, m->build_id);
 
 	if (id.n == 0)
-		return xstrndup(base);
-	return xasprintf("%.*s (build ID %.*s)", STR_ARG(base), STR_ARG(id));
+		return mem_str(base);
+	return mem_printf("%.*s (build ID %.*s)", STR_ARG(base), STR_ARG(id));
 }
 
 static void complain(struct symbolizer *s, const struct mapping *m, const char *why)
@@ -94,7 +94,7 @@ static void complain(struct symbolizer *s, const struct mapping *m, const char *
 /* elf_open() for a name that may hold anything. */
 static int open_binary(struct str file, struct elf_file **out, struct err *err)
 {
-	AUTO(freep) char *path = xstrndup(file);
+	AUTO(freep) char *path = mem_str(file);
 
 	if (strlen(path) != file.n)
 		return err_set(err, -EINVAL, "open %s: invalid argument", path);
@@ -185,7 +185,7 @@ static void collect_items(struct symbolizer *s)
 {
 	const struct profile *p = s->p;
 
-	s->items = xmalloc((size_t)p->nlocations + 1, sizeof(*s->items));
+	s->items = mem_new((size_t)p->nlocations + 1, sizeof(*s->items));
 	for (uint32_t i = 0; i < p->nlocations; i++) {
 		const struct location *l = &p->locations[i];
 
@@ -372,11 +372,11 @@ static int symbolize_locally(struct profile *p, bool force, struct notify *n, st
 	struct symbolizer s = { .p = p, .notify = n, .force = force };
 	int rc = 0;
 
-	s.wanted = xcalloc((size_t)p->nmappings + 1, sizeof(*s.wanted));
+	s.wanted = mem_zeroed((size_t)p->nmappings + 1, sizeof(*s.wanted));
 	check_binaries(&s);
 	collect_items(&s);
 	if (s.nitems) {
-		s.names = xcalloc(p->nlocations, sizeof(*s.names));
+		s.names = mem_zeroed(p->nlocations, sizeof(*s.names));
 		name_locations(&s);
 		rc = apply_names(&s, err);
 	}

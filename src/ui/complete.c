@@ -18,7 +18,7 @@
 
 static void add(struct completions *c, struct str word, const char *suffix)
 {
-	vec_push(c->words, c->n, c->cap, xasprintf("%.*s%s", STR_ARG(word), suffix));
+	vec_push(c->words, c->n, c->cap, mem_printf("%.*s%s", STR_ARG(word), suffix));
 }
 
 static void offer(struct completions *c, struct str typed, const char *word, const char *suffix)
@@ -73,7 +73,7 @@ static void offer_sample_types(struct completions *c, struct str typed, const ch
 {
 	for (uint32_t i = 0; i < p->ntypes; i++) {
 		struct str type = profile_str(p, p->types[i].type);
-		char *word = xasprintf("%s%.*s", prefix, STR_ARG(type));
+		char *word = mem_printf("%s%.*s", prefix, STR_ARG(type));
 
 		offer(c, typed, word, "");
 		free(word);
@@ -141,7 +141,7 @@ static void offer_file(struct completions *c, struct str dir, struct str base,
 
 	if (!str_starts(name, base) || (name.p[0] == '.' && base.n == 0))
 		return;
-	path = xasprintf("%.*s%s", STR_ARG(dir), name.p);
+	path = mem_printf("%.*s%s", STR_ARG(dir), name.p);
 	add(c, str_of(path), e->d_type == DT_DIR ? "/" : "");
 	free(path);
 }
@@ -149,7 +149,7 @@ static void offer_file(struct completions *c, struct str dir, struct str base,
 static void offer_files(struct completions *c, struct str typed)
 {
 	struct str dir = { typed.p, (size_t)(str_rfind_char(typed, '/') + 1) };
-	char *folder = xasprintf("%.*s.", STR_ARG(dir));
+	char *folder = mem_printf("%.*s.", STR_ARG(dir));
 	DIR *d = opendir(folder);
 
 	for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d))

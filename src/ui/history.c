@@ -22,9 +22,9 @@ enum { MAX_BYTES = 8 << 20 };
 char *history_path(const char *state_home, const char *home)
 {
 	if (state_home && state_home[0] == '/')
-		return xasprintf("%s/sonde/history", state_home);
+		return mem_printf("%s/sonde/history", state_home);
 	if (home && home[0])
-		return xasprintf("%s/.local/state/sonde/history", home);
+		return mem_printf("%s/.local/state/sonde/history", home);
 	return NULL;
 }
 
@@ -54,7 +54,7 @@ void history_each(const char *path, void (*fn)(struct str line, void *ctx), void
 /* Makes the folder of 'path' and those above it, and returns it open. */
 static int open_folder(const char *path)
 {
-	AUTO(freep) char *folder = xstrndup(str_of(path));
+	AUTO(freep) char *folder = mem_str(str_of(path));
 	char *slash = folder;
 
 	for (;;) {

@@ -107,7 +107,7 @@ static void list(const struct completions *c)
 /* libedit counts characters, not bytes. */
 static void replace(EditLine *el, struct str old, struct str new, const char *suffix)
 {
-	char *text = xasprintf("%.*s%s", STR_ARG(new), suffix);
+	char *text = mem_printf("%.*s%s", STR_ARG(new), suffix);
 
 	delete_before(el, (int)go_rune_count(old));
 	insert(el, text);
@@ -161,7 +161,7 @@ static unsigned char on_suspend(EditLine *el, int ch)
 static void remember(struct str line, void *ctx)
 {
 	struct lineedit *l = ctx;
-	char *text = xstrndup(line);
+	char *text = mem_str(line);
 	HistEvent ev;
 
 	do_history(l->hist, &ev, H_ENTER, text);
@@ -207,7 +207,7 @@ struct lineedit *lineedit_open(const char *path, const struct profile *p, struct
 		return NULL;
 	load_functions();
 	use_utf8();
-	l = xcalloc(1, sizeof(*l));
+	l = mem_zeroed(1, sizeof(*l));
 	*l = (struct lineedit){ .history = path, .p = p, .prompt = "" };
 	l->el = init_editor("sonde", stdin, stderr, stderr);
 	l->hist = init_history();

@@ -15,6 +15,7 @@
 #include "profile/labels.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
+#include "profile/scale.h"
 #include "source/source.h"
 #include "symbol/locate.h"
 #include "symbol/symbolize.h"
@@ -84,7 +85,7 @@ static void locate(const struct source_options *so, struct profile *p, struct no
 	AUTO(freep) char *fallback = NULL;
 
 	if (!path || !*path) {
-		fallback = xasprintf("%s%spprof/binaries", home ? home : "", home ? "/" : "");
+		fallback = mem_printf("%s%spprof/binaries", home ? home : "", home ? "/" : "");
 		path = fallback;
 	}
 	binaries_locate(p, path, n);
@@ -174,7 +175,7 @@ struct harvest {
 static int grab_chunk(const struct source_options *so, const char *const *sources, size_t n,
 		      struct notify *notify, struct harvest *h, struct err *err)
 {
-	struct grab *grabs = xcalloc(n, sizeof(*grabs));
+	struct grab *grabs = mem_zeroed(n, sizeof(*grabs));
 	struct profile *good[CHUNK];
 	struct grabber g = { .so = so, .notify = notify, .grabs = grabs, .n = n };
 	size_t ngood = 0;

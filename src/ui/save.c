@@ -20,7 +20,7 @@
 /* mkdir -p.  0 or a negative errno; '*at' is the part that could not be made. */
 static int make_dirs(const char *path, char **at)
 {
-	AUTO(freep) char *part = xstrndup(str_of(path));
+	AUTO(freep) char *part = mem_str(str_of(path));
 	struct stat st;
 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
@@ -35,7 +35,7 @@ static int make_dirs(const char *path, char **at)
 	}
 	if (mkdir(part, 0755) == 0)
 		return 0;
-	*at = xstrndup(str_of(part));
+	*at = mem_str(str_of(part));
 	if (errno == EEXIST && (stat(part, &st) != 0 || !S_ISDIR(st.st_mode)))
 		return -ENOTDIR;
 	return errno == EEXIST ? 0 : -errno;
@@ -61,15 +61,15 @@ static char *choose_dir(struct notify *n)
 	AUTO(freep) char *below_home = NULL;
 
 	if (own && *own && is_usable(own, n))
-		return xstrndup(str_of(own));
+		return mem_str(str_of(own));
 	if (home && *home) {
-		below_home = xasprintf("%s/pprof", home);
+		below_home = mem_printf("%s/pprof", home);
 		if (is_usable(below_home, n))
 			return TAKE(below_home);
 	}
 	if (!tmp || !*tmp)
 		tmp = "/tmp";
-	return is_usable(tmp, n) ? xstrndup(str_of(tmp)) : NULL;
+	return is_usable(tmp, n) ? mem_str(str_of(tmp)) : NULL;
 }
 
 static char *prefix_for(const struct profile *p, const char *dir)
@@ -87,7 +87,7 @@ static char *prefix_for(const struct profile *p, const char *dir)
 		out_str(&o, profile_str(p, p->types[i].type));
 		out_char(&o, '.');
 	}
-	prefix = xstrndup(out_view(&o));
+	prefix = mem_str(out_view(&o));
 	out_release(&o);
 	return prefix;
 }

@@ -287,7 +287,7 @@ static bool run_sample_type(struct shell *s, struct str input)
 				continue;
 			if (prefix.n)
 				run(s, k == 0 ? STR("mean=1") : STR("mean=0"));
-			command = xasprintf("sample_index=%.*s", STR_ARG(type));
+			command = mem_printf("sample_index=%.*s", STR_ARG(type));
 			run(s, str_of(command));
 			free(command);
 			return true;

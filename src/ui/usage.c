@@ -95,7 +95,7 @@ static char *help_line(const char *dash, const char *name, const char *help)
 	char word[64];
 
 	snprintf(word, sizeof(word), "%s%s", dash, name);
-	return xasprintf("    %-16s %.*s", word, (int)strcspn(help, "\n"), help);
+	return mem_printf("    %-16s %.*s", word, (int)strcspn(help, "\n"), help);
 }
 
 static void line_add(struct lines *l, const char *dash, const char *name, const char *help)

@@ -33,7 +33,7 @@ static const char *resolve(const char *viewer)
 	if (viewer[0] != '$')
 		return viewer;
 	colon = strchr(viewer, ':');
-	name = xstrndup((struct str){ viewer + 1, strcspn(viewer + 1, ":") });
+	name = mem_str((struct str){ viewer + 1, strcspn(viewer + 1, ":") });
 	value = getenv(name);
 	if (!value || value[0] == '\0')
 		return NULL;
@@ -56,7 +56,7 @@ static int start(char *const *words, pid_t *pid)
 
 static int start_viewer(const char *viewer, char *path, pid_t *pid, struct err *err)
 {
-	AUTO(freep) char *copy = xstrndup(str_of(viewer));
+	AUTO(freep) char *copy = mem_str(str_of(viewer));
 	char *words[MAX_WORDS + 2], *rest = copy;
 	size_t n = 0;
 	int rc;
@@ -88,8 +88,8 @@ static int wait_for(pid_t pid, struct err *err)
 static int write_report(const struct command *c, struct str report, char **path, struct err *err)
 {
 	const char *folder = getenv("TMPDIR");
-	AUTO(freep) char *prefix = xasprintf("%s/pprof", folder && folder[0] ? folder : "/tmp");
-	AUTO(freep) char *suffix = xasprintf(".%s", c->suffix);
+	AUTO(freep) char *prefix = mem_printf("%s/pprof", folder && folder[0] ? folder : "/tmp");
+	AUTO(freep) char *suffix = mem_printf(".%s", c->suffix);
 	struct file_new f;
 	int rc = file_create_numbered(&f, prefix, suffix, err);
 

@@ -164,7 +164,7 @@ static void filter_by_name(struct profile *v, struct filters *f, struct notify *
 		keep_samples(v, has_stack, NULL);
 		return;
 	}
-	mark = xcalloc(v->nlocations, 1);
+	mark = mem_zeroed(v->nlocations, 1);
 	b.mark = mark;
 	own_locations(v);
 	for (uint32_t i = 0; i < v->nlocations; i++)
@@ -216,7 +216,7 @@ static void filter_show_from(struct profile *v, struct matcher *m, struct notify
 
 	if (!m->re)
 		return;
-	hit = xcalloc(v->nlocations, 1);
+	hit = mem_zeroed(v->nlocations, 1);
 	own_locations(v);
 	own_samples(v);
 	for (uint32_t i = 0; i < v->nlocations; i++) {

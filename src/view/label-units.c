@@ -81,7 +81,8 @@ static void warn_about(struct scan *s, uint32_t key, struct notify *notify)
 
 static void warn(struct scan *s, struct notify *notify)
 {
-	qsort_r(s->list, s->n, sizeof(*s->list), by_text, (void *)s->u->p);
+	if (s->n)
+		qsort_r(s->list, s->n, sizeof(*s->list), by_text, (void *)s->u->p);
 	for (size_t i = 0; i < s->n; i++) {
 		bool first = true;
 
@@ -97,7 +98,7 @@ void label_units_init(struct label_units *u, const struct profile *p, struct not
 	struct scan s = { .u = u };
 
 	*u = (struct label_units){ .p = p, .n = p->strings->n };
-	u->unit = xmalloc(u->n, sizeof(*u->unit));
+	u->unit = mem_new(u->n, sizeof(*u->unit));
 	memset(u->unit, 0xff, u->n * sizeof(*u->unit));
 	for (size_t i = 0; i < p->nsamples; i++) {
 		for (uint32_t k = 0; k < p->samples[i].nlabels; k++)

@@ -24,7 +24,7 @@ int matcher_init(struct matcher *m, const struct profile *p, struct str pattern,
 	if (regex_compile(pattern, &m->re, &why) != 0)
 		return err_set(err, -EINVAL, "parsing %s regexp: %s", what, why.msg);
 	m->nknown = p->strings->n;
-	m->known = xcalloc(m->nknown, 1);
+	m->known = mem_zeroed(m->nknown, 1);
 	return 0;
 }
 

@@ -40,7 +40,7 @@ static struct str simplify(struct str name)
 static uint8_t *match_functions(const struct profile *p, const struct regex *drop,
 				const struct regex *keep)
 {
-	uint8_t *hit = xcalloc(p->nfunctions, 1);
+	uint8_t *hit = mem_zeroed(p->nfunctions, 1);
 
 	for (uint32_t i = 0; i < p->nfunctions; i++) {
 		struct str name = simplify(profile_str(p, p->functions[i].name));
@@ -89,7 +89,7 @@ static void prune_stack(const struct profile *p, struct sample *s, const uint8_t
 static void prune(struct profile *p, const struct regex *drop, const struct regex *keep)
 {
 	AUTO(freep) uint8_t *hit = match_functions(p, drop, keep);
-	AUTO(freep) uint8_t *action = xcalloc(p->nlocations, 1);
+	AUTO(freep) uint8_t *action = mem_zeroed(p->nlocations, 1);
 	bool any = false;
 
 	for (uint32_t i = 0; i < p->nlocations; i++) {
@@ -103,7 +103,7 @@ static void prune(struct profile *p, const struct regex *drop, const struct rege
 /* "^(" pattern ")$", or NULL if that is not an expression. */
 static struct regex *compile_whole(struct str pattern)
 {
-	AUTO(freep) char *text = xmalloc(pattern.n + 4, 1);
+	AUTO(freep) char *text = mem_new(pattern.n + 4, 1);
 	struct regex *re = NULL;
 
 	memcpy(text, "^(", 2);
@@ -135,7 +135,7 @@ void prune_uninteresting(struct profile *p)
 void prune_from(struct profile *p, struct matcher *m)
 {
 	AUTO(freep) uint8_t *hit = match_functions(p, m->re, NULL);
-	AUTO(freep) uint8_t *cut = xcalloc(p->nlocations, 1);
+	AUTO(freep) uint8_t *cut = mem_zeroed(p->nlocations, 1);
 
 	for (uint32_t i = 0; i < p->nlocations; i++) {
 		struct location *l = &p->locations[i];

@@ -197,7 +197,7 @@ int tag_filter_new(struct tag_filter **out, const char *name, struct str text,
 	*out = NULL;
 	if (text.n == 0)
 		return 0;
-	f = xcalloc(1, sizeof(*f));
+	f = mem_zeroed(1, sizeof(*f));
 	f->units = units;
 	equals = memchr(text.p, '=', text.n);
 	if (equals) {

@@ -1,0 +1,272 @@
+/*
+ * decode-samples.c - the samples of a profile: nearly all of a large one
+ *
+ * All cores read them, each into a part of the stack array that is large enough for any content of
+ * its bytes; what is not filled is never touched, and costs nothing.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/par.h"
+#include "base/xalloc.h"
+#include "profile/decoder.h"
+#include "profile/labels.h"
+
+#include <endian.h>
+#include <stdlib.h>
+
+/* Field numbers, from profile.proto. */
+enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
+enum { LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3, LABEL_UNIT = 4 };
+
+/* Fewer samples than this are not worth a second thread. */
+enum { PARALLEL_SAMPLES = 4096 };
+
+/* One thread's share of the samples, and what went wrong in it. */
+struct share {
+	struct decoder *d;
+	size_t begin, end;
+	uint64_t stack; /* where the next stack goes */
+	struct label *labels;
+	size_t nlabels, cap_labels;
+
+	struct pb_status st;
+	bool unknown; /* a location does not exist */
+	size_t bad;   /* the first sample that is not valid, or SIZE_MAX */
+	size_t bad_nvalues;
+};
+
+/*
+ * The number at 'p', if it is below 2^28, with eight bytes to read from: no branch depends on how
+ * long it is.  Returns its length, or 0.
+ */
+static inline size_t short_varint(const uint8_t *p, uint32_t *v)
+{
+	uint64_t x, stop;
+	unsigned bit;
+
+	memcpy(&x, p, 8);
+	stop = ~le64toh(x) & 0x80808080u;
+	if (stop == 0)
+		return 0;
+	bit = (unsigned)__builtin_ctzll(stop);
+	x = le64toh(x) & ((2ull << bit) - 1);
+	*v = (uint32_t)((x & 0x7f) | (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) |
+			(x >> 3 & 0xfe00000));
+	return bit / 8 + 1;
+}
+
+/*
+ * Writes the places of the locations in a packed list, NONE for an unknown one.  Nearly every file
+ * numbers its locations 1, 2, 3 ...: then the place is the id less one.
+ */
+static size_t read_stack(struct share *s, const struct pb_field *f, uint32_t *to)
+{
+	const struct id_map *ids = &s->d->locations;
+	const uint8_t *p = f->body.p, *end = f->body.end;
+	struct pb rest = f->body;
+	uint64_t id;
+	size_t n = 0;
+
+	while (ids->dense && p < end && s->d->end - p >= 8) {
+		uint32_t small;
+		size_t len = short_varint(p, &small);
+
+		if (len == 0 || len > (size_t)(end - p))
+			break;
+		p += len;
+		small--;
+		s->unknown |= small >= ids->n;
+		to[n++] = small;
+	}
+	rest.p = p;
+	while (pb_varint(&rest, &id)) {
+		to[n] = id_map_find(ids, id);
+		s->unknown |= to[n++] == NONE;
+	}
+	return n;
+}
+
+/* How many values there are; those that there is room for are stored. */
+static size_t read_values(const struct pb_field *f, int64_t *to, size_t have, size_t room)
+{
+	struct pb body = f->body;
+	uint64_t v;
+
+	for (; pb_varint(&body, &v); have++) {
+		if (have < room)
+			to[have] = (int64_t)v;
+	}
+	return have;
+}
+
+/* A lone number must be a varint; a packed list anything length-delimited. */
+static bool check_numbers(const struct pb_field *f)
+{
+	if (f->type != PB_BYTES && f->type != PB_VARINT)
+		pb_fail(&f->body, "expected a number");
+	return !f->body.st->why;
+}
+
+static uint32_t label_string(struct share *s, const struct pb *at, uint64_t i, uint32_t none)
+{
+	if (i == 0)
+		return none;
+	if (i < s->d->count[PROFILE_STRING])
+		return s->d->strings[i];
+	pb_fail(at, "string index is out of range");
+	return none;
+}
+
+/* The next field of a label: a number from 0 (other fields) to LABEL_UNIT, and its value. */
+static bool next_label_field(struct pb *msg, uint64_t *num, uint64_t *v)
+{
+	struct pb_field f;
+
+	if (msg->p < msg->end && *msg->p < 0x80 && (*msg->p & 7) == PB_VARINT && !msg->st->why) {
+		*num = *msg->p++ >> 3;
+		if (pb_varint(msg, v))
+			return true;
+		pb_fail(msg, "number is cut short");
+		return false;
+	}
+	if (!pb_next(msg, &f))
+		return false;
+	*num = f.num;
+	if (f.num >= LABEL_KEY && f.num <= LABEL_UNIT)
+		*v = pb_u64(&f);
+	return true;
+}
+
+/* False for a label that says nothing: no text, number 0, no unit. */
+static bool read_label(struct share *s, struct pb msg, struct label *l)
+{
+	uint64_t num, v = 0;
+
+	*l = (struct label){ .str = NONE, .unit = NONE };
+	while (next_label_field(&msg, &num, &v)) {
+		if (num == LABEL_KEY)
+			l->key = label_string(s, &msg, v, 0);
+		else if (num == LABEL_STR)
+			l->str = label_string(s, &msg, v, NONE);
+		else if (num == LABEL_NUM)
+			l->num = (int64_t)v;
+		else if (num == LABEL_UNIT)
+			l->unit = label_string(s, &msg, v, NONE);
+	}
+	return l->str != NONE || l->num != 0 || l->unit != NONE;
+}
+
+static void add_label(struct share *s, struct pb msg, struct sample *to)
+{
+	struct label l;
+
+	if (!read_label(s, msg, &l))
+		return;
+	vec_push(s->labels, s->nlabels, s->cap_labels, l);
+	to->nlabels++;
+}
+
+static void judge(struct share *s, size_t i, size_t nvalues)
+{
+	if ((s->unknown || nvalues != s->d->p->ntypes) && s->bad == SIZE_MAX) {
+		s->bad = i;
+		s->bad_nvalues = nvalues;
+	}
+}
+
+static void read_sample(struct share *s, size_t i)
+{
+	struct profile *p = s->d->p;
+	struct span span = s->d->spans[PROFILE_SAMPLE][i];
+	struct pb msg = { span.p, span.p + span.n, &s->st };
+	struct sample *to = &p->samples[i];
+	struct pb_field f;
+	size_t nvalues = 0;
+
+	*to = (struct sample){ .stack = s->stack, .label = s->nlabels };
+	while (pb_next(&msg, &f)) {
+		if (f.num == SAMPLE_LOCATION && check_numbers(&f))
+			to->depth += (uint32_t)read_stack(s, &f, p->stacks + s->stack + to->depth);
+		else if (f.num == SAMPLE_VALUE && check_numbers(&f))
+			nvalues = read_values(&f, sample_values(p, i), nvalues, p->ntypes);
+		else if (f.num == SAMPLE_LABEL)
+			add_label(s, pb_msg(&f), to);
+	}
+	s->stack += to->depth;
+	if (to->nlabels)
+		labels_normalize(p, s->labels + to->label, to->nlabels);
+	judge(s, i, nvalues);
+}
+
+static void read_share(int t, void *ctx)
+{
+	struct share *s = &((struct share *)ctx)[t];
+
+	for (size_t i = s->begin; i < s->end && !s->st.why; i++)
+		read_sample(s, i);
+}
+
+/* Shares of about the same number of bytes.  Returns how many bytes there are. */
+static size_t divide(struct decoder *d, struct share *shares, int width)
+{
+	size_t n = d->count[PROFILE_SAMPLE], bytes = 0, done = 0, i = 0;
+
+	for (size_t k = 0; k < n; k++)
+		bytes += d->spans[PROFILE_SAMPLE][k].n;
+	for (int t = 0; t < width; t++) {
+		shares[t] = (struct share){ .d = d,
+					    .begin = i,
+					    .stack = done,
+					    .st = { .start = d->st.start },
+					    .bad = SIZE_MAX };
+		while (i < n && done < bytes * (size_t)(t + 1) / (size_t)width)
+			done += d->spans[PROFILE_SAMPLE][i++].n;
+		shares[t].end = t + 1 == width ? n : i;
+	}
+	return bytes;
+}
+
+/* Puts the labels of all shares into one array. */
+static void join_labels(struct decoder *d, struct share *shares, int width)
+{
+	struct profile *p = d->p;
+	uint64_t n = 0;
+
+	for (int t = 0; t < width; t++)
+		n += shares[t].nlabels;
+	p->labels = decoder_alloc(d, n, sizeof(*p->labels));
+	for (int t = 0; t < width; t++) {
+		struct share *s = &shares[t];
+
+		if (p->labels && s->nlabels)
+			memcpy(p->labels + p->nlabels, s->labels, s->nlabels * sizeof(*s->labels));
+		for (size_t i = s->begin; i < s->end; i++)
+			p->samples[i].label += p->nlabels;
+		p->nlabels += s->nlabels;
+		free(s->labels);
+	}
+}
+
+void decode_samples(struct decoder *d, struct sample_verdict *verdict)
+{
+	struct profile *p = d->p;
+	size_t n = d->count[PROFILE_SAMPLE];
+	int width = n < PARALLEL_SAMPLES ? 1 : par_width();
+	struct share shares[PAR_MOST];
+
+	p->samples = decoder_alloc(d, n, sizeof(*p->samples));
+	p->values = decoder_alloc(d, n * p->ntypes, sizeof(*p->values));
+	p->nstacks = divide(d, shares, width);
+	p->stacks = decoder_alloc(d, p->nstacks, sizeof(*p->stacks));
+	if (d->st.why)
+		return;
+	p->nsamples = n;
+	par_run(width, read_share, shares);
+	join_labels(d, shares, width);
+	for (int t = width - 1; t >= 0; t--) {
+		if (shares[t].st.why)
+			d->st = shares[t].st;
+		if (shares[t].bad != SIZE_MAX)
+			*verdict = (struct sample_verdict){ true, shares[t].bad_nvalues };
+	}
+}

@@ -1,0 +1,85 @@
+/*
+ * decoder.h - what the parts of the decoder share (private to decode*.c)
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PROFILE_DECODER_H
+#define PROFILE_DECODER_H
+
+#include "base/table.h"
+#include "profile/profile.h"
+#include "wire/pb.h"
+
+/* Field numbers, of the outer message, from profile.proto. */
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6,
+	PROFILE_DROP_FRAMES = 7,
+	PROFILE_KEEP_FRAMES = 8,
+	PROFILE_TIME_NANOS = 9,
+	PROFILE_DURATION_NANOS = 10,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_TYPE = 14,
+	PROFILE_DOC_URL = 15,
+	PROFILE_FIELDS
+};
+
+struct span {
+	const uint8_t *p;
+	size_t n;
+};
+
+/* From the ids in the file to places in a table: an array for small ids, a hash for others. */
+struct id_map {
+	uint32_t *small; /* ids 0 .. n */
+	size_t n;
+	bool dense; /* the ids are 1, 2, 3 ... n */
+	struct table large;
+	const uint64_t *ids; /* of the table's entries, 'stride' bytes apart */
+	size_t stride;
+};
+
+struct decoder {
+	struct profile *p;
+	struct pb_status st;
+	const uint8_t *end; /* of the whole input */
+	size_t count[PROFILE_FIELDS];
+	struct span *spans[PROFILE_FIELDS]; /* of the messages and strings */
+	uint32_t *strings;                  /* from an index in the file to ours */
+	struct id_map mappings, functions, locations;
+	bool concatenated;
+};
+
+/* Memory of the profile; NULL, and a failure in d->st, when there is none. */
+void *decoder_alloc(struct decoder *d, size_t n, size_t size);
+
+/*
+ * id_map_fill() takes the ids of a table of 'n' entries, 'stride' bytes apart.  Of several entries
+ * with one id the last one is meant, as in the reference.
+ */
+void id_map_fill(struct id_map *m, const uint64_t *ids, size_t stride, size_t n);
+void id_map_release(struct id_map *m);
+uint32_t id_map_find_large(const struct id_map *m, uint64_t id);
+
+/* The place of the entry with 'id', or NONE. */
+static inline uint32_t id_map_find(const struct id_map *m, uint64_t id)
+{
+	return id <= m->n ? m->small[id] : id_map_find_large(m, id);
+}
+
+/* What CheckValid would say of the samples. */
+struct sample_verdict {
+	bool bad;
+	size_t nvalues; /* of the first sample that is not valid */
+};
+
+/* Reads all samples; strings and locations must be known. */
+void decode_samples(struct decoder *d, struct sample_verdict *verdict);
+
+#endif /* PROFILE_DECODER_H */
