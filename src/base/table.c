@@ -13,7 +13,7 @@ void table_init(struct table *t, size_t expected)
 {
 	size_t size = 64;
 
-	while (size < expected * 2 + 2)
+	while (size * 2 < expected * 3 + 6)
 		size *= 2;
 	*t = (struct table){ .slots = mem_zeroed(size, sizeof(*t->slots)), .mask = size - 1 };
 }

@@ -3,7 +3,7 @@
  *
  * The table stores numbers (indices into an array of the caller's) and the upper half of
  * their hashes; the keys stay with the caller, who compares them.  Open addressing, never
- * more than half full.
+ * more than two thirds full.
  *
  *	uint64_t h = hash_of(key);
  *	struct probe at = table_probe(&t, h);
@@ -81,7 +81,7 @@ static inline void table_replace(struct table *t, const struct probe *at, uint32
  */
 #define table_reserve(t, rehash, ctx)                                                              \
 	do {                                                                                       \
-		if ((t)->used * 2 > (t)->mask)                                                     \
+		if ((t)->used * 3 > (t)->mask * 2)                                                 \
 			table_rebuild((t), (rehash), (ctx));                                       \
 	} while (0)
 

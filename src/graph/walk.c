@@ -214,12 +214,19 @@ static struct edge_sum *edge_sum_for(struct edge_sums *e, uint64_t key)
 	return slot;
 }
 
+/* What a location is to the locations that it calls. */
+struct place {
+	uint32_t caller; /* its innermost frame that is kept, or NONE */
+	bool residual;   /* there are frames below that one, which are not kept */
+};
+
 struct edge_walk {
 	const struct nodes *n;
 	const struct selection *s;
 	const uint8_t *kept, *wanted;
 	int width;
-	uint8_t *calls; /* per location: one of its frames is the callee of an edge to record */
+	struct place *places; /* per location */
+	uint8_t *calls;       /* per location: a frame of it is the callee of an edge to record */
 	struct edge_sums sums[PAR_MOST];
 };
 
@@ -248,14 +255,12 @@ static void add_edge(struct edge_sums *sums, uint32_t src, uint32_t dst, const s
 static uint32_t caller_above(const struct edge_walk *walk, const uint32_t *stack, uint32_t i,
 			     uint32_t depth, bool *residual)
 {
-	const struct nodes *n = walk->n;
-
 	for (i++; i < depth; i++) {
-		for (uint32_t f = n->first[stack[i]]; f < n->first[stack[i] + 1]; f++) {
-			if (!walk->kept || walk->kept[n->frame[f]])
-				return n->frame[f];
-			*residual = true;
-		}
+		struct place p = walk->places[stack[i]];
+
+		*residual |= p.residual || p.caller == NONE;
+		if (p.caller != NONE)
+			return p.caller;
 	}
 	return NONE;
 }
@@ -309,19 +314,23 @@ static void add_edges(const struct edge_walk *walk, const struct sample *s, stru
 	}
 }
 
-/* Which locations have a frame that is kept, and wanted if that matters. */
-static uint8_t *find_calls(const struct nodes *n, const uint8_t *kept, const uint8_t *wanted)
+static void look_at_location(struct edge_walk *walk, uint32_t l)
 {
-	uint8_t *calls = mem_zeroed(n->p->nlocations, 1);
+	const struct nodes *n = walk->n;
+	struct place p = { .caller = NONE };
 
-	for (uint32_t i = 0; i < n->p->nlocations; i++) {
-		for (uint32_t f = n->first[i]; f < n->first[i + 1]; f++) {
-			uint32_t node = n->frame[f];
+	for (uint32_t f = n->first[l]; f < n->first[l + 1]; f++) {
+		uint32_t node = n->frame[f];
 
-			calls[i] |= (!kept || kept[node]) && (!wanted || wanted[node]);
+		if (walk->kept && !walk->kept[node]) {
+			p.residual |= p.caller == NONE;
+			continue;
 		}
+		if (p.caller == NONE)
+			p.caller = node;
+		walk->calls[l] |= !walk->wanted || walk->wanted[node];
 	}
-	return calls;
+	walk->places[l] = p;
 }
 
 static void walk_edge_share(int t, void *ctx)
@@ -404,7 +413,10 @@ struct edge *walk_edges(const struct nodes *n, const struct selection *s, const 
 	struct edge *edges;
 
 	walk.width = width_for(n->p);
-	walk.calls = find_calls(n, kept, wanted);
+	walk.calls = mem_zeroed(n->p->nlocations, sizeof(*walk.calls));
+	walk.places = mem_new(n->p->nlocations, sizeof(*walk.places));
+	for (uint32_t i = 0; i < n->p->nlocations; i++)
+		look_at_location(&walk, i);
 	par_run(walk.width, walk_edge_share, &walk);
 	for (int t = 1; t < walk.width; t++)
 		add_sums(&walk.sums[0], &walk.sums[t]);
@@ -412,5 +424,6 @@ struct edge *walk_edges(const struct nodes *n, const struct selection *s, const 
 	edges = list_edges(&walk.sums[0], n->n);
 	edge_sums_release(&walk.sums[0]);
 	free(walk.calls);
+	free(walk.places);
 	return edges;
 }

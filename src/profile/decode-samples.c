@@ -1,8 +1,8 @@
 /*
  * decode-samples.c - the samples of a profile: nearly all of a large one
  *
- * All cores read them, each into a part of the stack array that is large enough for any content of
- * its bytes; what is not filled is never touched, and costs nothing.
+ * All cores read them, each into a part of the arrays that is large enough for any content of its
+ * bytes; what is not filled is never touched, and costs nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,6 +18,9 @@
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
 enum { LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3, LABEL_UNIT = 4 };
 
+/* A label that says anything takes two bytes for itself, and two for a number in it. */
+enum { SHORTEST_LABEL = 4 };
+
 /* Fewer samples than this are not worth a second thread. */
 enum { PARALLEL_SAMPLES = 4096 };
 
@@ -25,9 +28,7 @@ enum { PARALLEL_SAMPLES = 4096 };
 struct share {
 	struct decoder *d;
 	size_t begin, end;
-	uint64_t stack; /* where the next stack goes */
-	struct label *labels;
-	size_t nlabels, cap_labels;
+	uint64_t stack, label; /* where the next ones go */
 
 	struct pb_status st;
 	bool unknown; /* a location does not exist */
@@ -160,10 +161,9 @@ static void add_label(struct share *s, struct pb msg, struct sample *to)
 {
 	struct label l;
 
-	if (!read_label(s, msg, &l))
-		return;
-	vec_push(s->labels, s->nlabels, s->cap_labels, l);
-	to->nlabels++;
+	/* Not read in place: beyond the last label there may be another thread's first. */
+	if (read_label(s, msg, &l))
+		s->d->p->labels[s->label + to->nlabels++] = l;
 }
 
 static void judge(struct share *s, size_t i, size_t nvalues)
@@ -183,18 +183,20 @@ static void read_sample(struct share *s, size_t i)
 	struct pb_field f;
 	size_t nvalues = 0;
 
-	*to = (struct sample){ .stack = s->stack, .label = s->nlabels };
+	*to = (struct sample){ .stack = s->stack, .label = s->label };
 	while (pb_next(&msg, &f)) {
 		if (f.num == SAMPLE_LOCATION && check_numbers(&f))
 			to->depth += (uint32_t)read_stack(s, &f, p->stacks + s->stack + to->depth);
 		else if (f.num == SAMPLE_VALUE && check_numbers(&f))
 			nvalues = read_values(&f, sample_values(p, i), nvalues, p->ntypes);
 		else if (f.num == SAMPLE_LABEL)
-			add_label(s, pb_msg(&f), to);
+			to->nlabels +=
+				read_label(s, pb_msg(&f), p->labels + s->label + to->nlabels);
 	}
 	s->stack += to->depth;
+	s->label += to->nlabels;
 	if (to->nlabels)
-		labels_normalize(p, s->labels + to->label, to->nlabels);
+		labels_normalize(p, p->labels + to->label, to->nlabels);
 	judge(s, i, nvalues);
 }
 
@@ -217,6 +219,7 @@ static size_t divide(struct decoder *d, struct share *shares, int width)
 		shares[t] = (struct share){ .d = d,
 					    .begin = i,
 					    .stack = done,
+					    .label = done / SHORTEST_LABEL,
 					    .st = { .start = d->st.start },
 					    .bad = SIZE_MAX };
 		while (i < n && done < bytes * (size_t)(t + 1) / (size_t)width)
@@ -224,27 +227,6 @@ static size_t divide(struct decoder *d, struct share *shares, int width)
 		shares[t].end = t + 1 == width ? n : i;
 	}
 	return bytes;
-}
-
-/* Puts the labels of all shares into one array. */
-static void join_labels(struct decoder *d, struct share *shares, int width)
-{
-	struct profile *p = d->p;
-	uint64_t n = 0;
-
-	for (int t = 0; t < width; t++)
-		n += shares[t].nlabels;
-	p->labels = decoder_alloc(d, n, sizeof(*p->labels));
-	for (int t = 0; t < width; t++) {
-		struct share *s = &shares[t];
-
-		if (p->labels && s->nlabels)
-			memcpy(p->labels + p->nlabels, s->labels, s->nlabels * sizeof(*s->labels));
-		for (size_t i = s->begin; i < s->end; i++)
-			p->samples[i].label += p->nlabels;
-		p->nlabels += s->nlabels;
-		free(s->labels);
-	}
 }
 
 void decode_samples(struct decoder *d, struct sample_verdict *verdict)
@@ -258,11 +240,12 @@ void decode_samples(struct decoder *d, struct sample_verdict *verdict)
 	p->values = decoder_alloc(d, n * p->ntypes, sizeof(*p->values));
 	p->nstacks = divide(d, shares, width);
 	p->stacks = decoder_alloc(d, p->nstacks, sizeof(*p->stacks));
+	p->nlabels = p->nstacks / SHORTEST_LABEL + 1;
+	p->labels = decoder_alloc(d, p->nlabels, sizeof(*p->labels));
 	if (d->st.why)
 		return;
 	p->nsamples = n;
 	par_run(width, read_share, shares);
-	join_labels(d, shares, width);
 	for (int t = width - 1; t >= 0; t--) {
 		if (shares[t].st.why)
 			d->st = shares[t].st;

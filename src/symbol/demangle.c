@@ -6,10 +6,12 @@
  * arguments, which libiberty cannot (trim_templates()); the old Rust encoding, which the two
  * treat differently; and the reference's ideas of what is a mangled name.
  *
- * Names come from strangers.  libiberty recurses at most once per character, with less than
- * 200 bytes of stack each, so a limit on the length is a limit on the stack.  What it writes
- * can be exponentially longer than the name; it is stopped by a jump out of the function that
- * receives the text, which is safe because it keeps everything on the stack.
+ * Names come from strangers, and libiberty is trusting.  It recurses at most once per character,
+ * with less than 200 bytes of stack each, so a limit on the length is a limit on the stack.  Its
+ * time is not limited by that, in three ways: the text can be exponentially longer than the name,
+ * because parts of a name can refer to earlier parts; it searches all of such a part for a
+ * parameter pack before it writes any of it; and it reads what follows "operator T" twice, in
+ * each "operator T" within.  See run_guarded() and is_explosive().
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,6 +31,8 @@ enum {
 	MAX_NAME = 64 << 10,
 	MAX_DEEP = 8 << 10, /* of a name that libiberty may recurse into without its own limit */
 	MAX_TEXT = 64 << 10,
+	MAX_PARTS = 64 << 10, /* of a name with packs, counting again what is referred to */
+	MAX_CONVERSIONS = 12, /* "operator T" in one name */
 };
 
 struct sink {
@@ -47,6 +51,7 @@ static void take_text(const char *p, size_t n, void *ctx)
 	out_bytes(sink->o, p, n);
 }
 
+/* A jump out of take_text() is safe because libiberty has everything on the stack. */
 static bool run_guarded(engine *run, const char *z, int options, struct out *o)
 {
 	struct sink sink = { .o = o };
@@ -54,6 +59,72 @@ static bool run_guarded(engine *run, const char *z, int options, struct out *o)
 	if (setjmp(sink.stop) != 0)
 		return false;
 	return run(z, options, take_text, &sink) && !o->error;
+}
+
+/* Takes the parts of 'c' off '*left', each as often as it would be printed. */
+static void count_parts(const struct demangle_component *c, int depth, size_t *left)
+{
+	if (!c || *left == 0)
+		return;
+	*left = depth < MAX_DEEP ? *left - 1 : 0;
+	switch (c->type) {
+	case DEMANGLE_COMPONENT_NAME:
+	case DEMANGLE_COMPONENT_TEMPLATE_PARAM:
+	case DEMANGLE_COMPONENT_FUNCTION_PARAM:
+	case DEMANGLE_COMPONENT_SUB_STD:
+	case DEMANGLE_COMPONENT_BUILTIN_TYPE:
+	case DEMANGLE_COMPONENT_EXTENDED_BUILTIN_TYPE:
+	case DEMANGLE_COMPONENT_OPERATOR:
+	case DEMANGLE_COMPONENT_CHARACTER:
+	case DEMANGLE_COMPONENT_NUMBER:
+	case DEMANGLE_COMPONENT_UNNAMED_TYPE:
+	case DEMANGLE_COMPONENT_FIXED_TYPE:
+		break;
+	case DEMANGLE_COMPONENT_CTOR:
+		count_parts(c->u.s_ctor.name, depth + 1, left);
+		break;
+	case DEMANGLE_COMPONENT_DTOR:
+		count_parts(c->u.s_dtor.name, depth + 1, left);
+		break;
+	case DEMANGLE_COMPONENT_EXTENDED_OPERATOR:
+		count_parts(c->u.s_extended_operator.name, depth + 1, left);
+		break;
+	case DEMANGLE_COMPONENT_LAMBDA:
+	case DEMANGLE_COMPONENT_DEFAULT_ARG:
+		count_parts(c->u.s_unary_num.sub, depth + 1, left);
+		break;
+	default:
+		count_parts(c->u.s_binary.left, depth + 1, left);
+		count_parts(c->u.s_binary.right, depth + 1, left);
+		break;
+	}
+}
+
+static size_t count_text(struct str s, struct str what)
+{
+	size_t n = 0;
+
+	for (ptrdiff_t at = str_find(s, what); at >= 0; at = str_find(s, what)) {
+		s = str_skip(s, (size_t)at + what.n);
+		n++;
+	}
+	return n;
+}
+
+/* Would libiberty take forever over the C++ name 'z'? */
+static bool is_explosive(const char *z, int options)
+{
+	struct str name = str_of(z);
+	size_t left = MAX_PARTS;
+	AUTO(freep) void *memory = NULL;
+
+	if (count_text(name, STR("cvT")) > MAX_CONVERSIONS)
+		return true;
+	if (str_find(name, STR("Dp")) < 0 && str_find(name, STR("sp")) < 0 &&
+	    str_find(name, STR("sZ")) < 0)
+		return false;
+	count_parts(cplus_demangle_v3_components(z, options, &memory), 0, &left);
+	return left == 0;
 }
 
 /* Appends what 'name' stands for to 'o', which must be empty.  False: nothing we know. */
@@ -69,6 +140,8 @@ static bool run_engine(engine *run, struct str name, int options, struct out *o)
 	/* Rust's encoding can refer to itself, so there the length is no limit. */
 	if (run == cplus_demangle_v3_callback && name.n <= MAX_DEEP)
 		options |= DMGL_NO_RECURSE_LIMIT;
+	if (run == cplus_demangle_v3_callback && is_explosive(z, options))
+		return false;
 	if (run_guarded(run, z, options, o))
 		return true;
 	o->n = 0;
@@ -77,28 +150,31 @@ static bool run_engine(engine *run, struct str name, int options, struct out *o)
 
 /* Template arguments */
 
-/* The length of an operator's name at 's' that has brackets in it, "operator<<"; else 0. */
+static bool is_word(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+	       c == '_';
+}
+
+/* Does offset 'i' of 's' come right behind the word "operator"? */
+static bool is_behind_operator(struct str s, size_t i)
+{
+	return i >= 8 && memcmp(s.p + i - 8, "operator", 8) == 0 &&
+	       (i == 8 || !is_word(s.p[i - 9]));
+}
+
+/* The length of the operator at the start of 's', if it has brackets in it; else 0. */
 static size_t operator_length(struct str s)
 {
 	static const char *const symbols[] = {
 		"()", "[]", "<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "<", ">",
 	};
-	struct str symbol;
 
-	if (!str_starts(s, STR("operator")))
-		return 0;
-	symbol = str_skip(s, 8);
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-		if (str_starts(symbol, str_of(symbols[i])))
-			return 8 + strlen(symbols[i]);
+		if (str_starts(s, str_of(symbols[i])))
+			return strlen(symbols[i]);
 	}
 	return 0;
-}
-
-static bool is_word(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-	       c == '_';
 }
 
 /* A walk through a demangled name that knows brackets of templates from other signs. */
@@ -107,6 +183,7 @@ struct trimmer {
 	struct out open;  /* the brackets that are open, innermost last */
 	size_t templates; /* how many of them are template arguments */
 	bool keep;        /* template arguments are wanted */
+	bool may_open;    /* a '<' here would be one of them */
 };
 
 static void put(struct trimmer *t, struct str s)
@@ -130,19 +207,19 @@ static void close_template(struct trimmer *t)
 	t->open.n--;
 }
 
-static void put_sign(struct trimmer *t, struct str s, bool may_open)
+static void put_sign(struct trimmer *t, struct str s)
 {
 	static const char opening[] = "([{", closing[] = ")]}";
 	char c = s.p[0];
-	const char *pair = c ? strchr(closing, c) : NULL;
+	const char *pair = strchr(closing, c);
 
-	if (c == '<' && may_open) {
+	if (c == '<' && t->may_open) {
 		out_char(&t->open, '<');
 		t->templates++;
 	} else if (c == '>' && innermost(t) == '<') {
 		close_template(t);
 		return;
-	} else if (c && strchr(opening, c)) {
+	} else if (strchr(opening, c)) {
 		out_char(&t->open, c);
 	} else if (pair && innermost(t) == opening[pair - closing]) {
 		t->open.n--;
@@ -150,57 +227,58 @@ static void put_sign(struct trimmer *t, struct str s, bool may_open)
 	put(t, s);
 }
 
-/* How many bytes at offset 'i' of 's' are to be taken as one: an operator, or one. */
-static size_t token_length(struct str s, size_t i)
+/*
+ * Puts what begins with a sign at offset 'i' of 's' and returns how long it is.  '<' and '>' are
+ * also found in the names of operators, in "->", and between parentheses: libiberty writes
+ * (a)<(b).  It also writes a comma behind an empty pack.
+ */
+static size_t put_token(struct trimmer *t, struct str s, size_t i)
 {
 	struct str left = str_skip(s, i);
-	char before = i > 0 ? s.p[i - 1] : '\0';
-	size_t n = is_word(before) ? 0 : operator_length(left);
+	size_t n = is_behind_operator(s, i) ? operator_length(left) : 0;
 
-	if (n > 0)
-		return n;
-	return str_starts(left, STR("->")) || (before == ')' && str_starts(left, STR(">>("))) ? 2
-											      : 1;
-}
-
-/*
- * What follows the first 'n' bytes of 's' and is to be left out: the blank in "operator< <int>",
- * which belongs to the arguments, and the comma that libiberty writes behind an empty pack.
- */
-static size_t surplus(struct str s, size_t n, bool keep)
-{
-	struct str next = str_skip(s, n);
-
-	if (n > 2)
-		return !keep && str_starts(next, STR(" <"));
-	if (s.p[0] == '<' && str_starts(next, STR(", ")))
+	if (n > 0) {
+		put(t, (struct str){ left.p, n });
+		t->may_open = true;
+		/* "operator< <int>": the blank belongs to the arguments. */
+		return n + (!t->keep && str_starts(str_skip(left, n), STR(" <")));
+	}
+	if (str_starts(left, STR("->")) ||
+	    (i > 0 && left.p[-1] == ')' && str_starts(left, STR(">>(")))) {
+		put(t, (struct str){ left.p, 2 });
+		t->may_open = true;
 		return 2;
-	return s.p[0] == ',' && str_starts(next, STR(" , ")) ? 2 : 0;
+	}
+	n = str_starts(left, STR(", , ")) || (t->may_open && str_starts(left, STR("<, "))) ? 3 : 1;
+	put_sign(t, (struct str){ left.p, 1 });
+	t->may_open = left.p[0] != ')' && (t->may_open || left.p[0] != '<');
+	return n;
 }
 
-/*
- * Copies 's' to 'o' with or without template arguments.  '<' and '>' are also found in the names
- * of operators, in "->", and between parentheses: libiberty writes (a)<(b).
- */
+/* Copies 's' to 'o' with or without template arguments. */
 static void trim_templates(struct str s, bool keep, struct out *o)
 {
-	struct trimmer t = { .o = o, .keep = keep };
-	bool may_open = true;
+	static const bool sign[256] = {
+		['<'] = true, ['>'] = true, ['('] = true, [')'] = true, ['['] = true,
+		[']'] = true, ['{'] = true, ['}'] = true, ['-'] = true, [','] = true,
+	};
+	struct trimmer t = { .o = o, .keep = keep, .may_open = true };
+	size_t start = o->n;
 
 	out_init(&t.open, 0);
 	for (size_t i = 0; i < s.n;) {
-		struct str left = str_skip(s, i);
-		struct str token = { left.p, token_length(s, i) };
+		size_t n = 0;
 
-		if (token.n == 1)
-			put_sign(&t, token, may_open);
-		else
-			put(&t, token);
-		may_open = token.n > 1 || (token.p[0] != ')' && (may_open || token.p[0] != '<'));
-		i += token.n + surplus(left, token.n, keep);
+		while (i + n < s.n && !sign[(unsigned char)s.p[i + n]])
+			n++;
+		put(&t, (struct str){ s.p + i, n });
+		t.may_open |= n > 0;
+		i += n;
+		if (i < s.n)
+			i += put_token(&t, s, i);
 	}
 	if (t.templates > 0) {
-		o->n = 0;
+		o->n = start;
 		out_str(o, s);
 	}
 	out_release(&t.open);
@@ -236,16 +314,6 @@ static struct str cut_suffix(struct str name, bool special)
 	return (struct str){ name.p, n };
 }
 
-/* Appends the encoding's text in 'text' as 'mode' wants it. */
-static void put_text(struct str text, enum demangle_mode mode, struct out *o)
-{
-	AUTO(out_release) struct out trimmed;
-
-	out_init(&trimmed, 0);
-	trim_templates(text, mode != DEMANGLE_DEFAULT, &trimmed);
-	out_str(o, out_view(&trimmed));
-}
-
 /* With parameters.  What follows the encoding is shown as a clone, or dropped. */
 static bool demangle_signature(struct str name, enum demangle_mode mode, struct out *o)
 {
@@ -265,7 +333,7 @@ static bool demangle_signature(struct str name, enum demangle_mode mode, struct 
 	}
 	if (mode == DEMANGLE_FULL)
 		cut_clones(&text);
-	put_text(out_view(&text), mode, o);
+	trim_templates(out_view(&text), mode != DEMANGLE_DEFAULT, o);
 	return true;
 }
 
@@ -279,7 +347,7 @@ static bool demangle_cxx(struct str name, enum demangle_mode mode, struct out *o
 		return demangle_signature(name, mode, o);
 	if (!run_engine(cplus_demangle_v3_callback, name, DMGL_ANSI, &text))
 		return false;
-	put_text(out_view(&text), mode, o);
+	trim_templates(out_view(&text), mode != DEMANGLE_DEFAULT, o);
 	return true;
 }
 
@@ -512,31 +580,37 @@ static void remove_matching(struct out *o, char open, char close)
 	o->n = to;
 }
 
-/* Could 'name' be anything but itself?  Most names of a Go program end here. */
+typedef unsigned char sixteen __attribute__((vector_size(16)));
+typedef uint64_t two __attribute__((vector_size(16)));
+
+/* Which of 16 bytes are signs that only names of C++, Java or Go's generics have? */
+static sixteen find_signs(const char *p)
+{
+	sixteen b;
+
+	memcpy(&b, p, sizeof(b));
+	return (sixteen)((b == '<') | (b == '>') | (b == '[') | (b == ']') | (b == ':'));
+}
+
+/* Is 'name' beyond improvement?  Most names of a Go program are, and there may be 100,000. */
 static bool is_ordinary(struct str name)
 {
-	typedef unsigned char bytes __attribute__((vector_size(16)));
-	typedef uint64_t words __attribute__((vector_size(16)));
-	bytes found = { 0 };
-	words any;
-	size_t i = 0;
+	char padded[16] = { 0 };
+	sixteen found = { 0 };
+	two any;
 
 	if (name.n > 1 && name.p[0] == '_' && strchr("ZRG_", name.p[1]))
 		return false;
-	for (; name.n - i >= sizeof(bytes); i += sizeof(bytes)) {
-		bytes b;
-
-		memcpy(&b, name.p + i, sizeof(b));
-		found |= (bytes)((b == '<') | (b == '>') | (b == '[') | (b == ']') | (b == ':'));
+	if (name.n < 16) {
+		memcpy(padded, name.p, name.n);
+		found = find_signs(padded);
+	} else {
+		for (size_t i = 0; i + 16 < name.n; i += 16)
+			found |= find_signs(name.p + i);
+		found |= find_signs(name.p + name.n - 16);
 	}
-	any = (words)found;
-	if (any[0] | any[1])
-		return false;
-	for (; i < name.n; i++) {
-		if (strchr("<>[]:", name.p[i]))
-			return false;
-	}
-	return true;
+	any = (two)found;
+	return !(any[0] | any[1]);
 }
 
 /* True if the name is to become what is then in 'o'. */
