@@ -190,8 +190,7 @@ static void read_sample(struct share *s, size_t i)
 		else if (f.num == SAMPLE_VALUE && check_numbers(&f))
 			nvalues = read_values(&f, sample_values(p, i), nvalues, p->ntypes);
 		else if (f.num == SAMPLE_LABEL)
-			to->nlabels +=
-				read_label(s, pb_msg(&f), p->labels + s->label + to->nlabels);
+			add_label(s, pb_msg(&f), to);
 	}
 	s->stack += to->depth;
 	s->label += to->nlabels;
