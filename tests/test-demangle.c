@@ -251,10 +251,20 @@ static void depth_length_and_expansion_are_bounded(void **state)
 		"_Z1fI1AIiiE1BIS1_S1_E1BIS3_S3_E1BIS5_S5_E1BIS7_S7_E1BIS9_S9_E1BISB_SB_E1BISD_SD_E"
 		"1BISF_SF_E1BISH_SH_E1BISJ_SJ_E1BISL_SL_E1BISN_SN_E1BISP_SP_E1BISR_SR_E1BIST_ST_E"
 		"1BISV_SV_E1BISX_SX_E1BISZ_SZ_EEvv";
+	/* The same, searched for a pack: the return type is "DpS1F_". */
+	static const char search[] =
+		"_Z1fI1AIiiE1BIS1_S1_E1CIS3_S3_E1DIS5_S5_E1EIS7_S7_E1FIS9_S9_E1GISB_SB_E1HISD_SD_E"
+		"1IISF_SF_E1JISH_SH_E1KISJ_SJ_E1LISL_SL_E1MISN_SN_E1NISP_SP_E1OISR_SR_E1PIST_ST_E"
+		"1QISV_SV_E1BISX_SX_E1CISZ_SZ_E1DIS11_S11_E1EIS13_S13_E1FIS15_S15_E1GIS17_S17_E"
+		"1HIS19_S19_E1IIS1B_S1B_E1JIS1D_S1D_E1KIS1F_S1F_EEDpS1F_v";
 	static const char *const units[] = { "P", "Z", "1AI", "F", "N1AI", "DTcl", "M1A", "U1AI" };
+
+	AUTO(freep) char *twice = repeated("_Z", "N1AcvT_I", 40, "i");
 
 	(void)state;
 	check_one(laughs, DEMANGLE_FULL, laughs);
+	check_one(search, DEMANGLE_FULL, search);
+	check_one(twice, DEMANGLE_FULL, twice);
 	for (size_t i = 0; i < COUNT(units); i++) {
 		AUTO(freep) char *deep = repeated("_Z1f", units[i], 8000 / strlen(units[i]), "i");
 		AUTO(freep) char *huge = repeated("_Z1f", units[i], 40000, "i");

@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/out.h"
+#include "base/xalloc.h"
 #include "profile/profile.h"
 
 #include <setjmp.h>
@@ -134,9 +135,7 @@ static bool run_engine(engine *run, struct str name, int options, struct out *o)
 
 	if (name.n > MAX_NAME || memchr(name.p, '\0', name.n))
 		return false;
-	z = strndup(name.p, name.n);
-	if (!z)
-		return false;
+	z = xstrndup(name);
 	/* Rust's encoding can refer to itself, so there the length is no limit. */
 	if (run == cplus_demangle_v3_callback && name.n <= MAX_DEEP)
 		options |= DMGL_NO_RECURSE_LIMIT;
@@ -599,7 +598,9 @@ static bool is_ordinary(struct str name)
 	sixteen found = { 0 };
 	two any;
 
-	if (name.n > 1 && name.p[0] == '_' && strchr("ZRG_", name.p[1]))
+	if (name.n < 2)
+		return name.n == 0 || !memchr("<>[]", name.p[0], 4);
+	if (name.p[0] == '_' && strchr("ZRG_", name.p[1]))
 		return false;
 	if (name.n < 16) {
 		memcpy(padded, name.p, name.n);
