@@ -31,6 +31,7 @@ struct candidate {
 
 struct reader {
 	struct elf_file *f;
+	Elf_Scn *symtab, *dynsym; /* the first of each, or NULL */
 	struct section *sections;
 	size_t nsections, cap_sections;
 	struct candidate *found;
@@ -53,26 +54,31 @@ static int by_start(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* The sections that hold code, sorted; and the first section of each type of symbol table. */
-static void read_sections(struct reader *r, Elf_Scn **symtab, Elf_Scn **dynsym)
+static void add_section(struct reader *r, Elf_Scn *scn)
 {
-	const struct libelf_calls *call = r->f->calls;
 	GElf_Shdr sh;
 
-	for (Elf_Scn *scn = call->elf_nextscn(r->f->elf, NULL); scn;
-	     scn = call->elf_nextscn(r->f->elf, scn)) {
-		if (!call->gelf_getshdr(scn, &sh))
-			continue;
-		if (sh.sh_type == SHT_SYMTAB && !*symtab)
-			*symtab = scn;
-		if (sh.sh_type == SHT_DYNSYM && !*dynsym)
-			*dynsym = scn;
-		if ((sh.sh_flags & SHF_EXECINSTR) && sh.sh_addr + sh.sh_size > sh.sh_addr) {
-			struct section s = { sh.sh_addr, sh.sh_addr + sh.sh_size };
+	if (!r->f->calls->gelf_getshdr(scn, &sh))
+		return;
+	if (sh.sh_type == SHT_SYMTAB && !r->symtab)
+		r->symtab = scn;
+	if (sh.sh_type == SHT_DYNSYM && !r->dynsym)
+		r->dynsym = scn;
+	if ((sh.sh_flags & SHF_EXECINSTR) && sh.sh_addr + sh.sh_size > sh.sh_addr) {
+		struct section s = { sh.sh_addr, sh.sh_addr + sh.sh_size };
 
-			vec_push(r->sections, r->nsections, r->cap_sections, s);
-		}
+		vec_push(r->sections, r->nsections, r->cap_sections, s);
 	}
+}
+
+/* Finds the sections that hold code, sorts them, and finds the symbol tables. */
+static void read_sections(struct reader *r)
+{
+	const struct libelf_calls *call = r->f->calls;
+	Elf_Scn *scn = call->elf_nextscn(r->f->elf, NULL);
+
+	for (; scn; scn = call->elf_nextscn(r->f->elf, scn))
+		add_section(r, scn);
 	if (r->nsections)
 		qsort(r->sections, r->nsections, sizeof(*r->sections), by_start);
 }
@@ -232,14 +238,19 @@ static void choose(struct reader *r)
 /* Where the sweep is: code before 'at' has been cut up; 'open' are functions that go on. */
 struct sweep {
 	uint64_t at;
-	const struct candidate **open; /* the innermost one last */
+	size_t *open; /* indices, the innermost one last */
 	size_t nopen;
 };
+
+static const struct candidate *innermost(const struct reader *r, const struct sweep *s)
+{
+	return &r->found[s->open[s->nopen - 1]];
+}
 
 /* Gives the code from where the sweep is to 'end' to the innermost open function. */
 static void cut_piece(struct reader *r, struct sweep *s, uint64_t end)
 {
-	struct elf_symbol piece = { s->at, end, s->open[s->nopen - 1]->name };
+	struct elf_symbol piece = { s->at, end, innermost(r, s)->name };
 
 	if (end <= s->at)
 		return;
@@ -250,8 +261,8 @@ static void cut_piece(struct reader *r, struct sweep *s, uint64_t end)
 /* Closes the functions that end at or before 'address'. */
 static void close_functions(struct reader *r, struct sweep *s, uint64_t address)
 {
-	while (s->nopen && s->open[s->nopen - 1]->end <= address) {
-		cut_piece(r, s, s->open[s->nopen - 1]->end);
+	while (s->nopen && innermost(r, s)->end <= address) {
+		cut_piece(r, s, innermost(r, s)->end);
 		s->nopen--;
 	}
 }
@@ -269,7 +280,7 @@ static void cut_up(struct reader *r)
 			continue;
 		if (s.nopen)
 			cut_piece(r, &s, c->start);
-		s.open[s.nopen++] = c;
+		s.open[s.nopen++] = i;
 		s.at = c->start;
 	}
 	close_functions(r, &s, UINT64_MAX);
@@ -281,17 +292,16 @@ static void cut_up(struct reader *r)
 int elf_read_symbols(struct elf_file *f, struct err *err)
 {
 	struct reader r = { .f = f };
-	Elf_Scn *symtab = NULL, *dynsym = NULL;
 	int rc = 0;
 
 	/* The parts of an object file have no addresses yet. */
 	if (f->has_symbols || f->type == ET_REL)
 		return 0;
-	read_sections(&r, &symtab, &dynsym);
-	if (symtab)
-		rc = read_table(&r, symtab, err);
-	if (rc == 0 && r.nfound == 0 && dynsym)
-		rc = read_table(&r, dynsym, err);
+	read_sections(&r);
+	if (r.symtab)
+		rc = read_table(&r, r.symtab, err);
+	if (rc == 0 && r.nfound == 0 && r.dynsym)
+		rc = read_table(&r, r.dynsym, err);
 	if (rc == 0) {
 		choose(&r);
 		cut_up(&r);

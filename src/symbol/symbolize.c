@@ -91,14 +91,17 @@ static void complain(struct symbolizer *s, const struct mapping *m, const char *
 	notify_warn(s->notify, "Local symbolization failed for %s: %s", name, why);
 }
 
-/* elf_open() for a name that may hold anything. */
-static int open_binary(struct str file, struct elf_file **out, struct err *err)
+/* elf_open() for a name that may hold anything; NULL and 'err' on failure. */
+static struct elf_file *open_binary(struct str file, struct err *err)
 {
 	AUTO(freep) char *path = mem_str(file);
+	struct elf_file *f = NULL;
 
 	if (strlen(path) != file.n)
-		return err_set(err, -EINVAL, "open %s: invalid argument", path);
-	return elf_open(path, out, err);
+		err_set(err, -EINVAL, "open %s: invalid argument", path);
+	else
+		(void)elf_open(path, &f, err);
+	return f;
 }
 
 enum { BINARY_USABLE, BINARY_SKIPPED, BINARY_MISSING };
@@ -121,7 +124,8 @@ static int check_binary(struct symbolizer *s, uint32_t i)
 	}
 	if (is_unsymbolizable(file) || (id.n == 0 && is_http_url(file)))
 		return BINARY_SKIPPED;
-	if (open_binary(file, &f, &why) < 0) {
+	f = open_binary(file, &why);
+	if (!f) {
 		complain(s, m, why.msg);
 		return BINARY_MISSING;
 	}
@@ -236,11 +240,10 @@ static void name_items(struct symbolizer *s, const struct elf_file *f, size_t fr
 static void name_file(struct symbolizer *s, size_t from, size_t to)
 {
 	const struct mapping *m = &s->p->mappings[s->items[from].mapping];
-	AUTO(elf_closep) struct elf_file *f = NULL;
 	struct err why;
+	AUTO(elf_closep) struct elf_file *f = open_binary(profile_str(s->p, m->file), &why);
 
-	if (open_binary(profile_str(s->p, m->file), &f, &why) < 0 ||
-	    elf_read_symbols(f, &why) < 0) {
+	if (!f || elf_read_symbols(f, &why) < 0) {
 		complain(s, m, why.msg);
 		return;
 	}
@@ -314,7 +317,7 @@ static void append_functions(struct profile *p, const struct functions *fs)
 	p->functions = grow(p, p->functions, p->nfunctions, fs->n, sizeof(*p->functions));
 	for (size_t i = 0; i < fs->n; i++) {
 		p->functions[p->nfunctions++] = (struct function){
-			.id = ++id,
+			.id = id + 1 + i,
 			.name = fs->names[i],
 			.system_name = fs->names[i],
 		};
