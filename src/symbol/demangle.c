@@ -20,13 +20,17 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/out.h"
-#include "base/xalloc.h"
 #include "profile/profile.h"
 
 #include <setjmp.h>
 #include <stdint.h>
 
 #include <libiberty/demangle.h>
+
+/*
+ * Not to be used: cplus_demangle().  It needs libiberty's xmalloc(), and would get base/xalloc.h's,
+ * which has the same name and other arguments.  What is used here calls malloc() itself.
+ */
 
 enum {
 	MAX_NAME = 64 << 10,
@@ -131,17 +135,19 @@ static bool is_explosive(const char *z, int options)
 /* Appends what 'name' stands for to 'o', which must be empty.  False: nothing we know. */
 static bool run_engine(engine *run, struct str name, int options, struct out *o)
 {
-	AUTO(freep) char *z = NULL;
+	AUTO(out_release) struct out z; /* the name, with a NUL behind it */
 
-	if (name.n > MAX_NAME || memchr(name.p, '\0', name.n))
+	out_init(&z, MAX_NAME + 1);
+	out_str(&z, name);
+	out_char(&z, '\0');
+	if (z.error || memchr(name.p, '\0', name.n))
 		return false;
-	z = xstrndup(name);
 	/* Rust's encoding can refer to itself, so there the length is no limit. */
 	if (run == cplus_demangle_v3_callback && name.n <= MAX_DEEP)
 		options |= DMGL_NO_RECURSE_LIMIT;
-	if (run == cplus_demangle_v3_callback && is_explosive(z, options))
+	if (run == cplus_demangle_v3_callback && is_explosive(z.p, options))
 		return false;
-	if (run_guarded(run, z, options, o))
+	if (run_guarded(run, z.p, options, o))
 		return true;
 	o->n = 0;
 	return false;
@@ -389,7 +395,7 @@ static bool demangle_global(struct str name, enum demangle_mode mode, struct out
 	struct str key = str_skip(name, 8);
 	bool constructors;
 
-	if (key.n < 4 || !memchr("._$", key.p[0], 3) || key.p[2] != '_')
+	if (key.n < 4 || (key.p[0] != '.' && key.p[0] != '_' && key.p[0] != '$') || key.p[2] != '_')
 		return false;
 	constructors = key.p[1] == 'I';
 	if (!constructors && key.p[1] != 'D')
@@ -598,9 +604,9 @@ static bool is_ordinary(struct str name)
 	sixteen found = { 0 };
 	two any;
 
-	if (name.n < 2)
-		return name.n == 0 || !memchr("<>[]", name.p[0], 4);
-	if (name.p[0] == '_' && strchr("ZRG_", name.p[1]))
+	if (name.n == 0)
+		return true;
+	if (name.n > 1 && name.p[0] == '_' && strchr("ZRG_", name.p[1]))
 		return false;
 	if (name.n < 16) {
 		memcpy(padded, name.p, name.n);
