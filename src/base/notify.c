@@ -10,7 +10,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void say(struct notify *n, enum notify_kind kind, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static void say(struct notify *n, enum notify_kind kind,
+						      const char *fmt, va_list ap)
 {
 	AUTO(freep) char *text = NULL;
 

@@ -57,10 +57,12 @@ static uint32_t add_stack(const struct nodes *n, const struct sample *s, struct 
 	const uint32_t *stack = n->p->stacks + s->stack;
 
 	for (uint32_t i = 0; i < s->depth; i++) {
-		uint32_t loc = stack[i], only = n->only[loc];
+		uint32_t loc = stack[i];
+		struct frame_pair pair = n->pair[loc];
 
-		if (only != NONE) {
-			add_once(&sums[only], w, stamp);
+		if (pair.inner != NONE) {
+			add_once(&sums[pair.inner], w, stamp);
+			add_once(&sums[pair.outer], w, stamp);
 			continue;
 		}
 		for (uint32_t f = n->first[loc]; f < n->first[loc + 1]; f++)

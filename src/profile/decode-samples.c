@@ -36,24 +36,36 @@ struct share {
 	size_t bad_nvalues;
 };
 
-/*
- * The number at 'p', if it is below 2^28, with eight bytes to read from: no branch depends on how
- * long it is.  Returns its length, or 0.
- */
-static inline size_t short_varint(const uint8_t *p, uint32_t *v)
+/* The numbers in 'x', of which each byte has seven bits: below 2^28, so at most four bytes. */
+static inline uint32_t squeeze(uint64_t x)
 {
-	uint64_t x, stop;
-	unsigned bit;
+	return (uint32_t)((x & 0x7f) | (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) |
+			  (x >> 3 & 0xfe00000));
+}
+
+/*
+ * The two numbers at 'p', with eight bytes to read from, if both are below 2^28: where the second
+ * one starts is found without waiting for the first, and no branch depends on how long they are.
+ * Returns the length of both, or 0.
+ */
+static inline size_t two_varints(const uint8_t *p, uint32_t v[2])
+{
+	uint64_t x, stops, rest;
+	unsigned first, second;
 
 	memcpy(&x, p, 8);
-	stop = ~le64toh(x) & 0x80808080u;
-	if (stop == 0)
+	x = le64toh(x);
+	stops = ~x & 0x8080808080808080u;
+	rest = stops & (stops - 1);
+	if (rest == 0)
 		return 0;
-	bit = (unsigned)__builtin_ctzll(stop);
-	x = le64toh(x) & ((2ull << bit) - 1);
-	*v = (uint32_t)((x & 0x7f) | (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) |
-			(x >> 3 & 0xfe00000));
-	return bit / 8 + 1;
+	first = (unsigned)__builtin_ctzll(stops);
+	second = (unsigned)__builtin_ctzll(rest);
+	if (first > 31 || second - first > 32)
+		return 0;
+	v[0] = squeeze(x & ((2ull << first) - 1));
+	v[1] = squeeze(x >> (first + 1) & ((2ull << (second - first - 1)) - 1));
+	return second / 8 + 1;
 }
 
 /*
@@ -69,15 +81,16 @@ static size_t read_stack(struct share *s, const struct pb_field *f, uint32_t *to
 	size_t n = 0;
 
 	while (ids->dense && p < end && s->d->end - p >= 8) {
-		uint32_t small;
-		size_t len = short_varint(p, &small);
+		uint32_t v[2];
+		size_t len = two_varints(p, v);
 
 		if (len == 0 || len > (size_t)(end - p))
 			break;
 		p += len;
-		small--;
-		s->unknown |= small >= ids->n;
-		to[n++] = small;
+		s->unknown |= v[0] - 1 >= ids->n || v[1] - 1 >= ids->n;
+		to[n] = v[0] - 1;
+		to[n + 1] = v[1] - 1;
+		n += 2;
 	}
 	rest.p = p;
 	while (pb_varint(&rest, &id)) {

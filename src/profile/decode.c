@@ -1,10 +1,9 @@
 /*
  * decode.c - from pprof protobuf bytes to a struct profile
  *
- * Two walks over the outer message find its parts: the first counts, so that every table is
- * allocated once at its final size; the second notes where each part lies.  Then the parts are
- * read in the order in which they refer to each other: strings, functions, mappings, locations,
- * samples (decode-samples.c).
+ * A walk over the outer message notes where its parts lie.  Then they are read in the order in
+ * which they refer to each other: strings, functions, mappings, locations, samples
+ * (decode-samples.c).
  *
  * Nothing checks for errors in between.  The first failure sticks in the status all cursors
  * share (see wire/pb.h), and turns whatever follows into a no-op.
@@ -77,30 +76,20 @@ static uint32_t string(struct decoder *d, const struct pb_field *f)
 
 /* ------------------------------------------------------------------ the outer message */
 
-static void count_parts(struct decoder *d, struct pb msg)
-{
-	struct pb_field f;
-
-	while (pb_next(&msg, &f)) {
-		if (f.num >= PROFILE_FIELDS)
-			continue;
-		d->count[f.num]++;
-		if (is_message(f.num))
-			(void)pb_msg(&f);
-	}
-}
-
+/* Finds the parts of the message that are messages or strings themselves. */
 static void note_parts(struct decoder *d, struct pb msg)
 {
-	size_t n[PROFILE_FIELDS] = { 0 };
+	size_t cap[PROFILE_FIELDS] = { 0 };
 	struct pb_field f;
 
-	for (int i = PROFILE_SAMPLE_TYPE; i <= PROFILE_STRING; i++)
-		d->spans[i] = mem_new(d->count[i], sizeof(struct span));
 	while (pb_next(&msg, &f)) {
-		if (is_message(f.num))
-			d->spans[f.num][n[f.num]++] =
-				(struct span){ f.body.p, (size_t)(f.body.end - f.body.p) };
+		struct pb body;
+
+		if (!is_message(f.num))
+			continue;
+		body = pb_msg(&f);
+		vec_push(d->spans[f.num], d->count[f.num], cap[f.num],
+			 ((struct span){ body.p, (size_t)(body.end - body.p) }));
 	}
 }
 
@@ -424,9 +413,7 @@ static int read_all(struct decoder *d, struct pb msg, struct err *err)
 	struct sample_verdict verdict = { 0 };
 	int rc;
 
-	count_parts(d, msg);
-	if (!d->st.why)
-		note_parts(d, msg);
+	note_parts(d, msg);
 	if (!d->st.why)
 		read_strings(d);
 	if (!d->st.why)

@@ -96,10 +96,3 @@ uint64_t pb_u64(const struct pb_field *f)
 		pb_varint(&body, &v);
 	return v;
 }
-
-struct pb pb_msg(const struct pb_field *f)
-{
-	if (f->type != PB_BYTES)
-		pb_fail(&f->body, "expected a message");
-	return f->body;
-}

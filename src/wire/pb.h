@@ -51,17 +51,24 @@ bool pb_varint_long(struct pb *r, uint64_t *v);
 static inline bool pb_next(struct pb *r, struct pb_field *f)
 {
 	const uint8_t *p = r->p;
+	size_t left = (size_t)(r->end - p), head = 2, len;
 
-	/* A small field number and a short body: nearly every field is of this kind. */
-	if (r->end - p >= 2 && !(p[0] & 0x80) && (p[0] & 7) == PB_BYTES && p[1] < 0x80 &&
-	    p[1] <= r->end - p - 2 && !r->st->why) {
-		f->num = p[0] >> 3;
-		f->type = PB_BYTES;
-		f->body = (struct pb){ .p = p + 2, .end = p + 2 + p[1], .st = r->st };
-		r->p = f->body.end;
-		return true;
+	/* A small field number and a body of less than 16 KiB: nearly every field is of this kind.
+	 */
+	if (left < 3 || (p[0] & 0x87) != PB_BYTES || r->st->why)
+		return pb_next_slow(r, f);
+	len = p[1];
+	if (len >= 0x80) {
+		len = (len & 0x7f) | (size_t)p[2] << 7;
+		head = p[2] < 0x80 ? 3 : left + 1;
 	}
-	return pb_next_slow(r, f);
+	if (head > left || len > left - head)
+		return pb_next_slow(r, f);
+	f->num = p[0] >> 3;
+	f->type = PB_BYTES;
+	f->body = (struct pb){ .p = p + head, .end = p + head + len, .st = r->st };
+	r->p = f->body.end;
+	return true;
 }
 
 /* pb_varint() reads one varint.  False at the end or on failure. */
@@ -74,11 +81,17 @@ static inline bool pb_varint(struct pb *r, uint64_t *v)
 	return pb_varint_long(r, v);
 }
 
-/* The value of a field that must be a number, or a message or string; else a failure. */
-uint64_t pb_u64(const struct pb_field *f);
-struct pb pb_msg(const struct pb_field *f);
-
 /* pb_fail() records the first failure, at the cursor; later ones are ignored. */
 void pb_fail(const struct pb *r, const char *why);
+
+/* The value of a field that must be a number, or a message or string; else a failure. */
+uint64_t pb_u64(const struct pb_field *f);
+
+static inline struct pb pb_msg(const struct pb_field *f)
+{
+	if (f->type != PB_BYTES)
+		pb_fail(&f->body, "expected a message");
+	return f->body;
+}
 
 #endif /* WIRE_PB_H */
