@@ -46,9 +46,6 @@ static struct arena_block *new_block(struct arena *a, size_t size)
 		 -1, 0);
 	if (b == MAP_FAILED)
 		return NULL;
-	/* Large arrays are filled from end to end: one fault per 2 MiB instead of per page. */
-	if (size >= HUGE_BLOCK)
-		(void)madvise(b, size, MADV_HUGEPAGE);
 	a->used += size;
 	b->size = size;
 	b->used = (sizeof(*b) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
@@ -73,6 +70,15 @@ static void *alloc_alone(struct arena *a, size_t size)
 	return (char *)b + header;
 }
 
+void *arena_alloc_sparse(struct arena *a, size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(n, size, &bytes) || bytes > a->budget)
+		return NULL;
+	return alloc_alone(a, bytes);
+}
+
 void *arena_alloc(struct arena *a, size_t n, size_t size)
 {
 	struct arena_block *b = a->blocks;
@@ -82,8 +88,14 @@ void *arena_alloc(struct arena *a, size_t n, size_t size)
 	if (__builtin_mul_overflow(n, size, &bytes) || bytes > a->budget)
 		return NULL;
 	bytes = bytes ? (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN;
-	if (bytes > LAST_BLOCK / 4)
-		return alloc_alone(a, bytes);
+	if (bytes > LAST_BLOCK / 4) {
+		mem = alloc_alone(a, bytes);
+		/* Filled from end to end: one fault per 2 MiB instead of per page. */
+		if (mem && bytes >= HUGE_BLOCK)
+			(void)madvise((void *)((uintptr_t)mem & ~(uintptr_t)4095), bytes,
+				      MADV_HUGEPAGE);
+		return mem;
+	}
 	if (!b || bytes > b->size - b->used) {
 		grow = b && b->size <= LAST_BLOCK / 2 ? b->size * 2 : b ? LAST_BLOCK : FIRST_BLOCK;
 		while (grow < bytes + 64)

@@ -26,6 +26,12 @@ void arena_release(struct arena *a);
 /* Room for 'n' objects of 'size' bytes; NULL when that would exceed the budget. */
 void *arena_alloc(struct arena *a, size_t n, size_t size);
 
+/*
+ * The same for an array that will be filled in places only: what is not touched costs nothing. (The
+ * others get large pages, and then touching one byte takes two megabytes.)
+ */
+void *arena_alloc_sparse(struct arena *a, size_t n, size_t size);
+
 /* A copy of 's', with a NUL byte behind it.  'p' is NULL when over budget. */
 struct str arena_str(struct arena *a, struct str s);
 

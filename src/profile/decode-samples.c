@@ -1,8 +1,13 @@
 /*
  * decode-samples.c - the samples of a profile: nearly all of a large one
  *
- * All cores read them, each into a part of the arrays that is large enough for any content of its
- * bytes; what is not filled is never touched, and costs nothing.
+ * All cores read them, block by block, each block into a part of the arrays that is large enough
+ * for any content of its bytes; what is not filled is never touched, and costs nothing.
+ *
+ * One of the cores first reads the other tables.  The others do not wait for it: they take location
+ * ids for places (1, 2, 3 ... is how nearly every file numbers them) and strings for what the file
+ * calls them.  Where the first turns out wrong, the samples are read again; the second is put right
+ * at the end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,6 +17,7 @@
 #include "profile/labels.h"
 
 #include <endian.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* Field numbers, from profile.proto. */
@@ -22,10 +28,10 @@ enum { LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3, LABEL_UNIT = 4 };
 enum { SHORTEST_LABEL = 4 };
 
 /* Fewer samples than this are not worth a second thread. */
-enum { PARALLEL_SAMPLES = 4096 };
+enum { PARALLEL_SAMPLES = 4096, BLOCKS = 8 };
 
-/* One thread's share of the samples, and what went wrong in it. */
-struct share {
+/* A block of samples, and what went wrong in it. */
+struct block {
 	struct decoder *d;
 	size_t begin, end;
 	uint64_t stack, label; /* where the next ones go */
@@ -34,6 +40,15 @@ struct share {
 	bool unknown; /* a location does not exist */
 	size_t bad;   /* the first sample that is not valid, or SIZE_MAX */
 	size_t bad_nvalues;
+};
+
+struct job {
+	struct decoder *d;
+	struct block blocks[BLOCKS];
+	int nblocks, width;
+	bool with_tables; /* the last thread reads the tables first */
+	atomic_int next;
+	void (*each)(struct block *b);
 };
 
 /* The numbers in 'x', of which each byte has seven bits: below 2^28, so at most four bytes. */
@@ -68,34 +83,42 @@ static inline size_t two_varints(const uint8_t *p, uint32_t v[2])
 	return second / 8 + 1;
 }
 
-/*
- * Writes the places of the locations in a packed list, NONE for an unknown one.  Nearly every file
- * numbers its locations 1, 2, 3 ...: then the place is the id less one.
- */
-static size_t read_stack(struct share *s, const struct pb_field *f, uint32_t *to)
+/* The ids of a packed list, taken for places from 1 on.  Returns where it stopped. */
+static const uint8_t *read_places(struct block *b, const struct pb_field *f, uint32_t *to,
+				  size_t *n)
 {
-	const struct id_map *ids = &s->d->locations;
+	size_t most = b->d->count[PROFILE_LOCATION];
 	const uint8_t *p = f->body.p, *end = f->body.end;
-	struct pb rest = f->body;
-	uint64_t id;
-	size_t n = 0;
 
-	while (ids->dense && p < end && s->d->end - p >= 8) {
+	while (p < end && b->d->message.end - p >= 8) {
 		uint32_t v[2];
 		size_t len = two_varints(p, v);
 
 		if (len == 0 || len > (size_t)(end - p))
 			break;
 		p += len;
-		s->unknown |= v[0] - 1 >= ids->n || v[1] - 1 >= ids->n;
-		to[n] = v[0] - 1;
-		to[n + 1] = v[1] - 1;
-		n += 2;
+		b->unknown |= v[0] - 1 >= most || v[1] - 1 >= most;
+		to[*n] = v[0] - 1;
+		to[*n + 1] = v[1] - 1;
+		*n += 2;
 	}
-	rest.p = p;
+	return p;
+}
+
+static size_t read_stack(struct block *b, const struct pb_field *f, uint32_t *to)
+{
+	const struct id_map *ids = b->d->ids_known ? &b->d->locations : NULL;
+	struct pb rest = f->body;
+	uint64_t id;
+	size_t n = 0;
+
+	if (!ids)
+		rest.p = read_places(b, f, to, &n);
 	while (pb_varint(&rest, &id)) {
-		to[n] = id_map_find(ids, id);
-		s->unknown |= to[n++] == NONE;
+		uint64_t place = ids ? id_map_find(ids, id) : id - 1;
+
+		b->unknown |= place >= b->d->count[PROFILE_LOCATION];
+		to[n++] = (uint32_t)place;
 	}
 	return n;
 }
@@ -121,12 +144,13 @@ static bool check_numbers(const struct pb_field *f)
 	return !f->body.st->why;
 }
 
-static uint32_t label_string(struct share *s, const struct pb *at, uint64_t i, uint32_t none)
+/* A string as the file calls it. */
+static uint32_t label_string(struct block *b, const struct pb *at, uint64_t i, uint32_t none)
 {
 	if (i == 0)
 		return none;
-	if (i < s->d->count[PROFILE_STRING])
-		return s->d->strings[i];
+	if (i < b->d->count[PROFILE_STRING])
+		return (uint32_t)i;
 	pb_fail(at, "string index is out of range");
 	return none;
 }
@@ -152,116 +176,177 @@ static bool next_label_field(struct pb *msg, uint64_t *num, uint64_t *v)
 }
 
 /* False for a label that says nothing: no text, number 0, no unit. */
-static bool read_label(struct share *s, struct pb msg, struct label *l)
+static bool read_label(struct block *b, struct pb msg, struct label *l)
 {
 	uint64_t num, v = 0;
 
 	*l = (struct label){ .str = NONE, .unit = NONE };
 	while (next_label_field(&msg, &num, &v)) {
 		if (num == LABEL_KEY)
-			l->key = label_string(s, &msg, v, 0);
+			l->key = label_string(b, &msg, v, 0);
 		else if (num == LABEL_STR)
-			l->str = label_string(s, &msg, v, NONE);
+			l->str = label_string(b, &msg, v, NONE);
 		else if (num == LABEL_NUM)
 			l->num = (int64_t)v;
 		else if (num == LABEL_UNIT)
-			l->unit = label_string(s, &msg, v, NONE);
+			l->unit = label_string(b, &msg, v, NONE);
 	}
 	return l->str != NONE || l->num != 0 || l->unit != NONE;
 }
 
-static void add_label(struct share *s, struct pb msg, struct sample *to)
+static void add_label(struct block *b, struct pb msg, struct sample *to)
 {
 	struct label l;
 
-	/* Not read in place: beyond the last label there may be another thread's first. */
-	if (read_label(s, msg, &l))
-		s->d->p->labels[s->label + to->nlabels++] = l;
+	/* Not read in place: beyond the last label there may be another block's first. */
+	if (read_label(b, msg, &l))
+		b->d->p->labels[b->label + to->nlabels++] = l;
 }
 
-static void judge(struct share *s, size_t i, size_t nvalues)
+static void judge(struct block *b, size_t i, size_t nvalues)
 {
-	if ((s->unknown || nvalues != s->d->p->ntypes) && s->bad == SIZE_MAX) {
-		s->bad = i;
-		s->bad_nvalues = nvalues;
+	if ((b->unknown || nvalues != b->d->p->ntypes) && b->bad == SIZE_MAX) {
+		b->bad = i;
+		b->bad_nvalues = nvalues;
 	}
 }
 
-static void read_sample(struct share *s, size_t i)
+static void read_sample(struct block *b, size_t i)
 {
-	struct profile *p = s->d->p;
-	struct span span = s->d->spans[PROFILE_SAMPLE][i];
-	struct pb msg = { span.p, span.p + span.n, &s->st };
+	struct profile *p = b->d->p;
+	struct span span = b->d->spans[PROFILE_SAMPLE][i];
+	struct pb msg = { span.p, span.p + span.n, &b->st };
 	struct sample *to = &p->samples[i];
 	struct pb_field f;
 	size_t nvalues = 0;
 
-	*to = (struct sample){ .stack = s->stack, .label = s->label };
+	*to = (struct sample){ .stack = b->stack, .label = b->label };
 	while (pb_next(&msg, &f)) {
 		if (f.num == SAMPLE_LOCATION && check_numbers(&f))
-			to->depth += (uint32_t)read_stack(s, &f, p->stacks + s->stack + to->depth);
+			to->depth += (uint32_t)read_stack(b, &f, p->stacks + b->stack + to->depth);
 		else if (f.num == SAMPLE_VALUE && check_numbers(&f))
 			nvalues = read_values(&f, sample_values(p, i), nvalues, p->ntypes);
 		else if (f.num == SAMPLE_LABEL)
-			add_label(s, pb_msg(&f), to);
+			add_label(b, pb_msg(&f), to);
 	}
-	s->stack += to->depth;
-	s->label += to->nlabels;
-	if (to->nlabels)
-		labels_normalize(p, p->labels + to->label, to->nlabels);
-	judge(s, i, nvalues);
+	b->stack += to->depth;
+	b->label += to->nlabels;
+	judge(b, i, nvalues);
 }
 
-static void read_share(int t, void *ctx)
+static void read_block(struct block *b)
 {
-	struct share *s = &((struct share *)ctx)[t];
-
-	for (size_t i = s->begin; i < s->end && !s->st.why; i++)
-		read_sample(s, i);
+	for (size_t i = b->begin; i < b->end && !b->st.why; i++)
+		read_sample(b, i);
 }
 
-/* Shares of about the same number of bytes.  Returns how many bytes there are. */
-static size_t divide(struct decoder *d, struct share *shares, int width)
+/* From strings as the file calls them to ours. */
+static void resolve_block(struct block *b)
 {
-	size_t n = d->count[PROFILE_SAMPLE], bytes = 0, done = 0, i = 0;
+	const uint32_t *strings = b->d->strings;
+	struct profile *p = b->d->p;
 
-	for (size_t k = 0; k < n; k++)
-		bytes += d->spans[PROFILE_SAMPLE][k].n;
-	for (int t = 0; t < width; t++) {
-		shares[t] = (struct share){ .d = d,
-					    .begin = i,
-					    .stack = done,
-					    .label = done / SHORTEST_LABEL,
-					    .st = { .start = d->st.start },
-					    .bad = SIZE_MAX };
-		while (i < n && done < bytes * (size_t)(t + 1) / (size_t)width)
+	for (size_t i = b->begin; i < b->end; i++) {
+		const struct sample *s = &p->samples[i];
+		struct label *l = p->labels + s->label;
+
+		for (uint32_t k = 0; k < s->nlabels; k++) {
+			l[k].key = l[k].key ? strings[l[k].key] : 0;
+			l[k].str = l[k].str == NONE ? NONE : strings[l[k].str];
+			l[k].unit = l[k].unit == NONE ? NONE : strings[l[k].unit];
+		}
+		if (s->nlabels)
+			labels_normalize(p, l, s->nlabels);
+	}
+}
+
+static void work(int t, void *ctx)
+{
+	struct job *job = ctx;
+	int i;
+
+	if (job->with_tables && t == job->width - 1)
+		decode_tables(job->d);
+	for (i = atomic_fetch_add(&job->next, 1); i < job->nblocks;
+	     i = atomic_fetch_add(&job->next, 1))
+		job->each(&job->blocks[i]);
+}
+
+static void run(struct job *job, void (*each)(struct block *b), bool with_tables)
+{
+	job->each = each;
+	job->with_tables = with_tables;
+	atomic_store(&job->next, 0);
+	par_run(job->width, work, job);
+}
+
+/* Blocks of about the same number of bytes. */
+static void divide(struct job *job, size_t bytes)
+{
+	struct decoder *d = job->d;
+	size_t n = d->count[PROFILE_SAMPLE], done = 0, i = 0;
+
+	for (int t = 0; t < job->nblocks; t++) {
+		job->blocks[t] = (struct block){ .d = d,
+						 .begin = i,
+						 .stack = done,
+						 .label = done / SHORTEST_LABEL,
+						 .st = { .start = d->st.start },
+						 .bad = SIZE_MAX };
+		while (i < n && done < bytes * (size_t)(t + 1) / (size_t)job->nblocks)
 			done += d->spans[PROFILE_SAMPLE][i++].n;
-		shares[t].end = t + 1 == width ? n : i;
+		job->blocks[t].end = t + 1 == job->nblocks ? n : i;
 	}
+}
+
+static size_t make_room(struct decoder *d)
+{
+	struct profile *p = d->p;
+	size_t n = d->count[PROFILE_SAMPLE], bytes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += d->spans[PROFILE_SAMPLE][i].n;
+	p->ntypes = (uint32_t)d->count[PROFILE_SAMPLE_TYPE];
+	p->samples = decoder_alloc(d, n, sizeof(*p->samples));
+	p->values = decoder_alloc(d, n * p->ntypes, sizeof(*p->values));
+	p->nstacks = bytes;
+	p->stacks = decoder_alloc_sparse(d, p->nstacks, sizeof(*p->stacks));
+	p->nlabels = bytes / SHORTEST_LABEL + 1;
+	p->labels = decoder_alloc_sparse(d, p->nlabels, sizeof(*p->labels));
 	return bytes;
+}
+
+static void collect(struct job *job, struct sample_verdict *verdict)
+{
+	for (int t = job->nblocks - 1; t >= 0; t--) {
+		if (job->blocks[t].st.why)
+			job->d->st = job->blocks[t].st;
+		if (job->blocks[t].bad != SIZE_MAX)
+			*verdict = (struct sample_verdict){ true, job->blocks[t].bad_nvalues };
+	}
 }
 
 void decode_samples(struct decoder *d, struct sample_verdict *verdict)
 {
-	struct profile *p = d->p;
-	size_t n = d->count[PROFILE_SAMPLE];
-	int width = n < PARALLEL_SAMPLES ? 1 : par_width();
-	struct share shares[PAR_MOST];
+	struct job job = { .d = d };
+	size_t bytes = make_room(d);
+	bool many = d->count[PROFILE_SAMPLE] >= PARALLEL_SAMPLES;
 
-	p->samples = decoder_alloc(d, n, sizeof(*p->samples));
-	p->values = decoder_alloc(d, n * p->ntypes, sizeof(*p->values));
-	p->nstacks = divide(d, shares, width);
-	p->stacks = decoder_alloc(d, p->nstacks, sizeof(*p->stacks));
-	p->nlabels = p->nstacks / SHORTEST_LABEL + 1;
-	p->labels = decoder_alloc(d, p->nlabels, sizeof(*p->labels));
 	if (d->st.why)
 		return;
-	p->nsamples = n;
-	par_run(width, read_share, shares);
-	for (int t = width - 1; t >= 0; t--) {
-		if (shares[t].st.why)
-			d->st = shares[t].st;
-		if (shares[t].bad != SIZE_MAX)
-			*verdict = (struct sample_verdict){ true, shares[t].bad_nvalues };
+	d->p->nsamples = d->count[PROFILE_SAMPLE];
+	job.width = many ? par_width() : 1;
+	job.nblocks = many ? BLOCKS : 1;
+	divide(&job, bytes);
+	run(&job, read_block, true);
+	if (d->st.why || d->concatenated)
+		return;
+	if (!d->locations.dense) {
+		d->ids_known = true;
+		divide(&job, bytes);
+		run(&job, read_block, false);
 	}
+	collect(&job, verdict);
+	if (!d->st.why)
+		run(&job, resolve_block, false);
 }

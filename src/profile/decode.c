@@ -55,13 +55,21 @@ static bool is_message(uint64_t num)
 	return (num >= PROFILE_SAMPLE_TYPE && num <= PROFILE_STRING);
 }
 
-void *decoder_alloc(struct decoder *d, size_t n, size_t size)
+static void *check_memory(struct decoder *d, void *mem)
 {
-	void *mem = arena_alloc(&d->p->arena, n, size);
-
 	if (!mem && !d->st.why)
 		d->st.why = "profile exceeds its memory budget";
 	return mem;
+}
+
+void *decoder_alloc(struct decoder *d, size_t n, size_t size)
+{
+	return check_memory(d, arena_alloc(&d->p->arena, n, size));
+}
+
+void *decoder_alloc_sparse(struct decoder *d, size_t n, size_t size)
+{
+	return check_memory(d, arena_alloc_sparse(&d->p->arena, n, size));
 }
 
 static uint32_t string(struct decoder *d, const struct pb_field *f)
@@ -77,8 +85,9 @@ static uint32_t string(struct decoder *d, const struct pb_field *f)
 /* ------------------------------------------------------------------ the outer message */
 
 /* Finds the parts of the message that are messages or strings themselves. */
-static void note_parts(struct decoder *d, struct pb msg)
+static void note_parts(struct decoder *d)
 {
+	struct pb msg = d->message;
 	size_t cap[PROFILE_FIELDS] = { 0 };
 	struct pb_field f;
 
@@ -133,7 +142,6 @@ static void read_types(struct decoder *d)
 {
 	struct profile *p = d->p;
 
-	p->ntypes = (uint32_t)d->count[PROFILE_SAMPLE_TYPE];
 	p->types = decoder_alloc(d, p->ntypes, sizeof(*p->types));
 	for (uint32_t i = 0; p->types && i < p->ntypes; i++)
 		p->types[i] = read_value_type(d, open_span(d, d->spans[PROFILE_SAMPLE_TYPE][i]));
@@ -204,8 +212,9 @@ static void read_scalar(struct decoder *d, struct pb_field *f)
 	}
 }
 
-static void read_header(struct decoder *d, struct pb msg)
+static void read_header(struct decoder *d)
 {
+	struct pb msg = d->message;
 	struct pb_field f;
 
 	make_room_for_comments(d, msg);
@@ -408,27 +417,30 @@ static void decoder_release(struct decoder *d)
 	profile_free(d->p);
 }
 
-static int read_all(struct decoder *d, struct pb msg, struct err *err)
+void decode_tables(struct decoder *d)
+{
+	read_strings(d);
+	if (!d->st.why)
+		read_header(d);
+	if (d->st.why || d->concatenated)
+		return;
+	read_functions(d);
+	read_mappings(d);
+	read_locations(d);
+}
+
+static int read_all(struct decoder *d, struct err *err)
 {
 	struct sample_verdict verdict = { 0 };
 	int rc;
 
-	note_parts(d, msg);
-	if (!d->st.why)
-		read_strings(d);
-	if (!d->st.why)
-		read_header(d, msg);
-	if (d->concatenated && !d->st.why)
-		return err_set(err, -ENOTUNIQ, "concatenated profiles detected");
-	if (!d->st.why) {
-		read_functions(d);
-		read_mappings(d);
-		read_locations(d);
-	}
+	note_parts(d);
 	if (!d->st.why)
 		decode_samples(d, &verdict);
 	if (d->st.why)
 		return err_set(err, -EBADMSG, "byte %zu: %s", d->st.offset, d->st.why);
+	if (d->concatenated)
+		return err_set(err, -ENOTUNIQ, "concatenated profiles detected");
 	rc = check_samples(d->p, &verdict, err);
 	return rc ? rc : profile_check_tables(d->p, err);
 }
@@ -444,8 +456,8 @@ int profile_decode(struct str bytes, struct profile **out, struct err *err)
 	if (bytes.n > UINT32_MAX)
 		return err_set(err, -ENOMEM, "profile is larger than 4 GiB");
 	d.p = profile_new();
-	d.end = msg.end;
-	rc = read_all(&d, msg, err);
+	d.message = msg;
+	rc = read_all(&d, err);
 	if (rc == 0)
 		*out = TAKE(d.p);
 	return rc;

@@ -48,16 +48,18 @@ struct id_map {
 struct decoder {
 	struct profile *p;
 	struct pb_status st;
-	const uint8_t *end; /* of the whole input */
+	struct pb message; /* the outer one */
 	size_t count[PROFILE_FIELDS];
 	struct span *spans[PROFILE_FIELDS]; /* of the messages and strings */
 	uint32_t *strings;                  /* from an index in the file to ours */
 	struct id_map mappings, functions, locations;
 	bool concatenated;
+	bool ids_known; /* 'locations' is filled in */
 };
 
 /* Memory of the profile; NULL, and a failure in d->st, when there is none. */
 void *decoder_alloc(struct decoder *d, size_t n, size_t size);
+void *decoder_alloc_sparse(struct decoder *d, size_t n, size_t size);
 
 /*
  * id_map_fill() takes the ids of a table of 'n' entries, 'stride' bytes apart.  Of several entries
@@ -79,7 +81,10 @@ struct sample_verdict {
 	size_t nvalues; /* of the first sample that is not valid */
 };
 
-/* Reads all samples; strings and locations must be known. */
+/* Reads all samples, and calls decode_tables() on the way, in a thread of its own if that pays. */
 void decode_samples(struct decoder *d, struct sample_verdict *verdict);
+
+/* Reads everything but the samples. */
+void decode_tables(struct decoder *d);
 
 #endif /* PROFILE_DECODER_H */
