@@ -47,14 +47,40 @@ struct cells {
 	struct str *at; /* the last one did not end in a tab */
 	size_t n, cap;
 	size_t *width; /* per cell, of its column here */
+	bool ended;    /* by a newline */
 };
 
-static struct cells split_cells(struct str line)
+/*
+ * The end of the cell at 'i': a tab, a newline, or the end of the text.  Go's tabwriter, which we
+ * follow, takes what stands between two bytes 0xff as it is, and such bytes do occur in labels.
+ */
+static size_t cell_end(struct str text, size_t i)
+{
+	bool escaped = false;
+
+	for (; i < text.n; i++) {
+		if (text.p[i] == '\xff')
+			escaped = !escaped;
+		else if (!escaped && (text.p[i] == '\t' || text.p[i] == '\n'))
+			break;
+	}
+	return i;
+}
+
+/* Takes one line off 'text'. */
+static struct cells split_cells(struct str *text)
 {
 	struct cells c = { 0 };
+	char end = '\t';
 
-	for (struct str cell, rest = line; str_split(&rest, '\t', &cell);)
-		vec_push(c.at, c.n, c.cap, cell);
+	while (end == '\t') {
+		size_t n = cell_end(*text, 0);
+
+		end = n < text->n ? text->p[n] : '\0';
+		vec_push(c.at, c.n, c.cap, ((struct str){ text->p, n }));
+		*text = str_skip(*text, n + 1);
+	}
+	c.ended = end == '\n';
 	c.width = mem_zeroed(c.n, sizeof(*c.width));
 	return c;
 }
@@ -84,7 +110,8 @@ static void print_cells(struct out *o, const struct cells *c)
 		out_str(o, c->at[i]);
 	}
 	out_str(o, c->at[c->n - 1]);
-	out_char(o, '\n');
+	if (c->ended)
+		out_char(o, '\n');
 }
 
 void text_columns(struct out *o, struct str text)
@@ -92,8 +119,8 @@ void text_columns(struct out *o, struct str text)
 	struct cells *lines = NULL;
 	size_t n = 0, cap = 0, columns = 0;
 
-	for (struct str line, rest = text; rest.n && str_split(&rest, '\n', &line);) {
-		struct cells c = split_cells(line);
+	while (text.n) {
+		struct cells c = split_cells(&text);
 
 		columns = c.n > columns ? c.n : columns;
 		vec_push(lines, n, cap, c);

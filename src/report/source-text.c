@@ -15,6 +15,7 @@
 #include "profile/profile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 /* A source file larger than this is not one. */
@@ -58,6 +59,20 @@ void source_text_free(struct source_text *s)
 	free(s);
 }
 
+/* What can be opened has been found, even if nothing can be read from it, such as a folder. */
+static bool read_file(const char *name, struct source_file *f, struct err *err)
+{
+	AUTO(closep) int fd = open(name, O_RDONLY | O_CLOEXEC);
+	char why[128];
+
+	if (fd < 0) {
+		err_set(err, -errno, "open %s: %s", name, errno_text(errno, why, sizeof(why)));
+		return false;
+	}
+	(void)file_read_fd(fd, name, LARGEST_FILE, &f->bytes, NULL);
+	return true;
+}
+
 /* Tries 'path' in 'dir' and in every folder above it. */
 static bool read_below(struct source_text *s, struct str dir, struct str path,
 		       struct source_file *f)
@@ -67,7 +82,7 @@ static bool read_below(struct source_text *s, struct str dir, struct str path,
 		struct str parent = go_path_dir(&s->arena, dir);
 		AUTO(freep) char *z = mem_str(name);
 
-		if (file_read(z, LARGEST_FILE, &f->bytes, NULL) == 0)
+		if (read_file(z, f, NULL))
 			return true;
 		if (str_eq(parent, dir))
 			return false;
@@ -82,7 +97,7 @@ static void find_file(struct source_text *s, struct source_file *f)
 	struct err err;
 
 	if (path.n && path.p[0] == '/') {
-		if (file_read(z, LARGEST_FILE, &f->bytes, &err) != 0)
+		if (!read_file(z, f, &err))
 			f->error = xarena_str(&s->arena, str_of(err.msg)).p;
 		return;
 	}
