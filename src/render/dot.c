@@ -51,7 +51,12 @@ static void print_color(struct out *o, double score, bool background)
 	double saturation = background ? 0.1 : 1.0, value = background ? 0.93 : 0.7;
 	double r, g, b;
 
-	score = fmax(-1.0, fmin(1.0, score));
+	/* What is not a number (a share of nothing) stays so, and gives the colours it always gave.
+	 */
+	if (score > 1.0)
+		score = 1.0;
+	if (score < -1.0)
+		score = -1.0;
 	if (fabs(score) < 0.2)
 		saturation *= fabs(score) / 0.2;
 	if (score > 0.0)
@@ -64,8 +69,8 @@ static void print_color(struct out *o, double score, bool background)
 	else
 		g = value * (1 - saturation * score);
 	b = value * (1 - saturation);
-	out_printf(o, "\"#%02x%02x%02x\"", (unsigned)(uint8_t)(r * 255.0),
-		   (unsigned)(uint8_t)(g * 255.0), (unsigned)(uint8_t)(b * 255.0));
+	out_printf(o, "\"#%02x%02x%02x\"", (unsigned)f64_to_i64(r * 255.0) & 0xff,
+		   (unsigned)f64_to_i64(g * 255.0) & 0xff, (unsigned)f64_to_i64(b * 255.0) & 0xff);
 }
 
 static double share_of(const struct dot *d, int64_t v)

@@ -103,12 +103,12 @@ static void read_lines(struct finder *f, struct listing_routine *to, uint32_t fr
 	size_t cap = 0;
 	struct listing_line *lines = NULL, line = { 0 };
 
-	to->error = source_text_error(f->source, to->file);
-	for (line.number = range.start; !to->error && line.number <= range.end; line.number++) {
+	for (line.number = range.start; line.number <= range.end; line.number++) {
 		if (!source_text_line(f->source, to->file, line.number, &line.text))
 			break;
 		vec_push(lines, to->nlines, cap, line);
 	}
+	to->error = source_text_error(f->source, to->file);
 	to->lines = xarena(&f->r->arena, to->nlines, sizeof(*lines));
 	if (to->nlines)
 		memcpy(to->lines, lines, to->nlines * sizeof(*lines));

@@ -124,14 +124,21 @@ static void split_lines(struct source_file *f)
 	}
 }
 
-static struct source_file *file_for(struct source_text *s, struct str path)
+static struct source_file *known_file(struct source_text *s, struct str path)
 {
-	struct source_file f = { 0 };
-
 	for (size_t i = 0; i < s->n; i++) {
 		if (str_eq(s->files[i].path, path))
 			return &s->files[i];
 	}
+	return NULL;
+}
+
+static struct source_file *file_for(struct source_text *s, struct str path)
+{
+	struct source_file *known = known_file(s, path), f = { 0 };
+
+	if (known)
+		return known;
 	f.path = xarena_str(&s->arena, path);
 	find_file(s, &f);
 	split_lines(&f);
@@ -141,7 +148,9 @@ static struct source_file *file_for(struct source_text *s, struct str path)
 
 const char *source_text_error(struct source_text *s, struct str path)
 {
-	return file_for(s, path)->error;
+	const struct source_file *f = known_file(s, path);
+
+	return f ? f->error : NULL;
 }
 
 bool source_text_line(struct source_text *s, struct str path, int64_t number, struct str *line)

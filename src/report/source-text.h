@@ -20,7 +20,10 @@ struct source_text;
 struct source_text *source_text_new(struct str search, struct str trim);
 void source_text_free(struct source_text *s);
 
-/* Why 'path' cannot be read, or NULL.  Text and message live as long as 's'. */
+/*
+ * Why 'path' could not be read, or NULL, also if nobody has asked for a line of it yet.  Text and
+ * message live as long as 's'.
+ */
 const char *source_text_error(struct source_text *s, struct str path);
 
 /* Line 'number' from 1 on, without its end; false past the last. */

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/gotext.h"
 #include "base/notify.h"
 #include "base/xalloc.h"
 #include "profile/encode.h"
@@ -17,28 +18,41 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Makes one folder.  0 if there is one now. */
+static int make_dir(const char *path)
+{
+	if (is_dir(path) || mkdir(path, 0755) == 0)
+		return 0;
+	return errno == EEXIST ? -ENOTDIR : -errno;
+}
+
 /* mkdir -p.  0 or a negative errno; '*at' is the part that could not be made. */
 static int make_dirs(const char *path, char **at)
 {
 	AUTO(freep) char *part = mem_str(str_of(path));
-	struct stat st;
+	int rc = 0;
 
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return 0;
-	for (char *p = part + 1; *p; p++) {
+	for (char *p = part + 1; rc == 0 && *p; p++) {
 		if (*p != '/')
 			continue;
 		*p = '\0';
-		if (mkdir(part, 0755) != 0 && errno != EEXIST)
+		rc = make_dir(part);
+		if (rc)
 			break;
 		*p = '/';
 	}
-	if (mkdir(part, 0755) == 0)
-		return 0;
-	*at = mem_str(str_of(part));
-	if (errno == EEXIST && (stat(part, &st) != 0 || !S_ISDIR(st.st_mode)))
-		return -ENOTDIR;
-	return errno == EEXIST ? 0 : -errno;
+	if (rc == 0)
+		rc = make_dir(part);
+	if (rc)
+		*at = mem_str(str_of(part));
+	return rc;
 }
 
 static bool is_usable(const char *dir, struct notify *n)
@@ -74,11 +88,14 @@ static char *choose_dir(struct notify *n)
 
 static char *prefix_for(const struct profile *p, const char *dir)
 {
+	struct arena a;
 	struct out o;
 	char *prefix;
 
 	out_init(&o, 0);
-	out_printf(&o, "%s/pprof.", dir);
+	arena_init(&a, PROFILE_BUDGET);
+	out_str(&o, go_path_join(&a, str_of(dir), STR("pprof.")));
+	arena_release(&a);
 	if (p->nmappings && p->mappings[0].file) {
 		out_str(&o, str_base(profile_str(p, p->mappings[0].file)));
 		out_char(&o, '.');

@@ -18,6 +18,7 @@
 #include "ui/viewer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,17 +80,31 @@ static int render(const struct renderer *how, struct report *r, struct out *o, s
 
 /* ------------------------------------------------------------------ where it goes */
 
+/* A report that cannot be made is worth saying before a file that cannot be written. */
+static int to_nowhere(const struct renderer *how, struct report *r, struct err *err)
+{
+	AUTO(closep) int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	struct out o;
+	int rc;
+
+	out_init_fd(&o, fd);
+	rc = render(how, r, &o, err);
+	out_release(&o);
+	return rc;
+}
+
 static int to_file(const struct renderer *how, struct report *r, const char *path, struct notify *n,
 		   struct err *err)
 {
 	struct file_new f;
-	int rc;
+	struct err why;
+	int created = file_create(&f, path, &why);
+	int rc = created == 0 ? render(how, r, &f.out, err) : to_nowhere(how, r, err);
 
-	notify_warn(n, "Generating report in %s", path);
-	rc = file_create(&f, path, err);
-	if (rc)
-		return rc;
-	rc = render(how, r, &f.out, err);
+	if (rc == 0)
+		notify_warn(n, "Generating report in %s", path);
+	if (created != 0)
+		return rc ? rc : err_set(err, created, "%s", why.msg);
 	if (rc) {
 		file_abandon(&f);
 		return rc;

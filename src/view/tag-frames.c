@@ -162,9 +162,9 @@ static void add_frames(struct maker *m, const struct keys *roots, const struct k
 		struct sample *s = &v->samples[i];
 		uint32_t *to = stacks + n;
 
+		*root_found |= put_frames(m, s, roots, to + leaves->n + s->depth);
 		*leaf_found |= put_frames(m, s, leaves, to);
 		memcpy(to + leaves->n, v->stacks + s->stack, s->depth * sizeof(*to));
-		*root_found |= put_frames(m, s, roots, to + leaves->n + s->depth);
 		s->stack = n;
 		s->depth += (uint32_t)extra;
 		n += s->depth;
