@@ -136,6 +136,27 @@ def passes(gate, where):
     return status == 0, said
 
 
+MANUALS = {
+    "\\fB-top\\fR\n\\fB-cum\\fR\n": True,
+    "\\fB-top\\fR\n": False,
+    "\\fB-top\\fR\n\\fB-cum\\fR\n\\fB-gone\\fR\n": False,
+    "": False,
+}
+
+
+def manuals():
+    """check-manual.py must miss neither a flag nor a leftover."""
+    for text, fine in MANUALS.items():
+        with tempfile.TemporaryDirectory() as tmp:
+            program, manual = pathlib.Path(tmp) / "sonde", pathlib.Path(tmp) / "sonde.1"
+            program.write_text("#!/bin/sh\necho '    -top  x'\necho '    -cum  y'\n")
+            program.chmod(0o755)
+            manual.write_text(text)
+            r = subprocess.run([ROOT / "tools/check-manual.py", program, manual], capture_output=True, text=True)
+        flags = " ".join(text.split()) or "nothing"
+        yield f"check-manual.py {'passes' if fine else 'refuses'} {flags}", (r.returncode == 0) == fine, r.stdout
+
+
 def main():
     results = []
     for gate in sorted({v[0] for v in VIOLATIONS}):
@@ -148,6 +169,7 @@ def main():
     for gate, what, path, text, complaint in VIOLATIONS:
         results.append((f"{gate} refuses {what}", *refuses(gate, path, text, complaint)))
     results += counts()
+    results += manuals()
     for n, (what, good, said) in enumerate(results, 1):
         print(f"{'' if good else 'not '}ok {n} - {what}")
         if not good:

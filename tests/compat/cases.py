@@ -65,7 +65,7 @@ WRONG = [
     ["-top", "p"], ["-top", ""], ["-top", "p/cpu.pb", "-cum"], ["-top", "--", "p/cpu.pb"], ["--top", "p/cpu.pb"],
     ["-top", "p/src/app/loop.go"], ["-top", "-peek=", "p/cpu.pb"], ["-peek=nope", "p/cpu.pb"], ["-list=nope", "p/cpu.pb"],
     ["-peek=(", "p/cpu.pb"], ["-list=(", "p/cpu.pb"], ["-top", "-no_browser", "p/cpu.pb"],
-    ["-http=:0", "-top", "p/cpu.pb"], ["-http=nocolon", "p/cpu.pb"], ["-no_browser", "p/cpu.pb"], ["-", "-top"], ["---top", "p/cpu.pb"],
+    ["-http=:0", "-top", "p/cpu.pb"], ["-no_browser", "p/cpu.pb"], ["-", "-top"], ["---top", "p/cpu.pb"],
     ["-=x", "p/cpu.pb"], ["-top", "-divide_by=0", "p/cpu.pb"], ["-sort=cum", "-top", "p/cpu.pb"],
     ["-granularity=lines", "-top", "p/cpu.pb"], ["-focus", "-top", "p/cpu.pb"], ["-top", "-sample_index=nope", "p/cpu.pb"],
     ["-top", "-sample_index=7", "p/heap.pb"], ["-top", "-inuse_space", "-alloc_space", "p/prom-heap.pb.gz"],
@@ -121,6 +121,8 @@ def case(*args, **kw):
 
 def every_report(profiles):
     for p in profiles:
+        if p.startswith("bad-"):
+            continue
         for r in REPORTS:
             if p.startswith("synthetic") and r not in ("-top", "-tree", "-tags", "-topproto", "-comments", "-raw"):
                 continue
@@ -139,7 +141,7 @@ def every_option(profiles):
 
 def grains(profiles):
     for p in profiles:
-        if not p.startswith("synthetic"):
+        if not p.startswith(("synthetic", "bad-")):
             for g in GRAIN:
                 for r in ("-top", "-tree", "-dot", "-traces"):
                     yield case(r, g, "p/" + p)
@@ -202,15 +204,18 @@ def zones(profiles):
 
 
 def environment(profiles):
-    for path in ("p", "p/nothing", "nowhere:p", ""):
-        for p in ("mappings.pb", "unsymbolized.pb", "mixed.gperftools.cpu", "mixed.jemalloc.heap", "mixed.tcmalloc.heap"):
-            for r in ("-top", "-raw", "-traces"):
-                yield case(r, find(profiles, "p/" + p), env={"PPROF_BINARY_PATH": path})
-                yield case(r, "-symbolize=none", find(profiles, "p/" + p), env={"PPROF_BINARY_PATH": path})
-    yield case("-top", "p/mixed", "p/mixed.tcmalloc.heap")
-    yield case("-top", "-buildid=abc", "p/mixed", "p/mixed.tcmalloc.heap")
-    yield case("-top", "p/mixed", find(profiles, "p/cpu.pb"))
-    yield case("-raw", "p/mixed", find(profiles, "p/mappings.pb"))
+    for path in ("p", "p/nothing", "nowhere:p", "", "p/tree:p/bin"):
+        for p in ("mappings.pb", "unsymbolized.pb", "native.pb"):
+            for r in ("-top", "-raw", "-traces", "-tree -lines"):
+                if p != "native.pb":
+                    yield case(*r.split(), find(profiles, "p/" + p), env={"PPROF_BINARY_PATH": path})
+                yield case(*r.split(), "-symbolize=none", find(profiles, "p/" + p), env={"PPROF_BINARY_PATH": path})
+    for p in ("cpu.pb", "mappings.pb"):
+        p = find(profiles, "p/" + p)
+        yield case("-top", "p/mixed", p)
+        yield case("-raw", "p/mixed", p)
+        yield case("-top", "-buildid=abc", "p/mixed", p)
+        yield case("-raw", "-buildid=abc", p)
 
 
 def fetches():
@@ -221,7 +226,7 @@ def fetches():
             yield case(r, at + path)
     for url in ("http://@HTTP", "http://@HTTP/", "@HTTP", "@HTTP/debug/pprof/etcd-heap.pb.gz", "http://@HTTP?seconds=1",
                 at + "query?b=2&a=1%20x&b=1", at + "query?seconds=3", at + "query?seconds=x", at + "query#frag", at + "query?a;b=c",
-                at + "query?%zz", at + "a%20b", "HTTP://@HTTP/debug/pprof/etcd-heap.pb.gz", "ftp://@HTTP/x", "http:///nohost",
+                at + "query?%zz", at + "a%20b", "HTTP://@HTTP/debug/pprof/etcd-heap.pb.gz", "ftp://@HTTP/x",
                 "http://user:secret@@HTTP/debug/pprof/query", "https://@TLS/debug/pprof/etcd-heap.pb.gz",
                 "https+insecure://@TLS/debug/pprof/etcd-heap.pb.gz", "https+insecure://@TLS", "https://@HTTP/x"):
         yield case("-top", url)
@@ -261,13 +266,13 @@ def sessions(profiles):
 def random_sessions(profiles, n, seed):
     rng = random.Random(seed)
     for _ in range(n):
-        p = rng.choice([q for q in profiles if not q.startswith(("synthetic", "server-2"))])
+        p = rng.choice([q for q in profiles if not q.startswith(("synthetic", "server-2", "bad-"))])
         yield case("p/" + p, stdin="".join(rng.choice(COMMANDS) + "\n" for _ in range(rng.randint(2, 12))))
 
 
 def random_mixes(profiles, n, seed):
     rng = random.Random(seed)
-    small = [q for q in profiles if not q.startswith(("synthetic", "server-2"))]
+    small = [q for q in profiles if not q.startswith(("synthetic", "server-2", "bad-"))]
     for _ in range(n):
         args = [rng.choice(REPORTS[:-2] + ["-peek=" + rng.choice(REGEXPS), "-list=" + rng.choice(REGEXPS)])]
         groups = set()
@@ -290,15 +295,28 @@ def stored(profiles):
     """What is also kept with its answers, for machines without the reference."""
     groups = [every_report(profiles), every_option(profiles), grains(profiles), sample_types(profiles), several_sources(profiles),
               listings(profiles), zones(profiles), environment(profiles), fetches(), sessions(profiles),
-              (fix(profiles, args) for args in WRONG), random_mixes(profiles, 2000, 1), random_sessions(profiles, 300, 2)]
+              (fix(profiles, args) for args in WRONG), refused(profiles), random_mixes(profiles, 2000, 1), random_sessions(profiles, 300, 2)]
     seen = set()
     for group in groups:
         for c in group:
+            if any("mixed." in a for a in c["args"]) and not any("symbolize" in a for a in c["args"]):
+                # Its libraries are those of the machine the test runs on.
+                c["args"].insert(0, "-symbolize=none")
             c["args"] = [find(profiles, a) if a.startswith("p/") else a for a in c["args"]]
             key = repr(c)
             if key not in seen:
                 seen.add(key)
                 yield c
+
+
+def refused(profiles):
+    bad = ["p/" + p for p in profiles if p.startswith("bad-")]
+    for p in bad:
+        yield case("-top", p)
+        yield case("-top", "p/cpu.pb", p)
+        yield case("-top", "-base=" + p, "p/cpu.pb")
+        yield case(p, stdin="top\n")
+    yield case("-top", *bad)
 
 
 def fix(profiles, args):

@@ -5,7 +5,7 @@ usage: compat.py --sonde PROGRAM --profiles FOLDER --cache FILE [--stored FILE] 
 
 Every case is run by both, in an empty folder of its own; what they write on standard output
 and standard error, the files they leave behind and their exit status must be equal.  Only
-this is smoothed over: compressed output is compared uncompressed (the compressors differ),
+this is smoothed over (besides differences.py): compressed output is compared uncompressed (the compressors differ),
 and the names of the folder and of the server's ports ("@" in both).
 
 The reference answers some command lines differently from run to run (it walks hash tables).
@@ -45,6 +45,7 @@ import threading
 import zlib
 
 import cases
+import differences
 import server
 import varied
 
@@ -124,7 +125,7 @@ class Runner:
             for n in names:
                 path = pathlib.Path(top) / n
                 files[str(path.relative_to(where))] = self.smooth(inflate(path.read_bytes()), where)
-        err = varied.without_pointers(self.smooth(err, where))
+        err = differences.without_pointers(self.smooth(err, where))
         return status, self.smooth(inflate(out), where), err, tuple(sorted(files.items()))
 
     def close(self):
@@ -250,20 +251,19 @@ class Comparison:
             said = self.ask(case)
         if not said:
             return ["no answer to compare with"]
-        got = self.runner.run(self.options.sonde, case)
+        got = differences.strip(self.runner.run(self.options.sonde, case))
         if not self.go:
             got = shortened(got)
-        loose = varied.canonical(got)
         tries = 0
         while self.go and got not in said:
-            same_lines = any(varied.canonical(answer) == loose for answer in said)
+            same_lines = varied.one_of(got, said)
             if same_lines and len(said) > 1 or tries == (RETRIES_ORDER if same_lines else RETRIES):
                 break
             tries += 1
             said = self.ask(case)
         if len(said) > 1:
             self.nondeterministic.append(case)
-            if any(varied.canonical(answer) == loose for answer in said):
+            if varied.one_of(got, said):
                 return None
         return None if got in said else difference(said[0], got)
 
@@ -274,7 +274,7 @@ def todo_list(options, live):
     if options.extra and live:
         todo += cases.random_mixes(profiles, options.extra, options.seed)
         todo += cases.random_sessions(profiles, options.extra // 5, options.seed)
-    todo = [c for c in todo if options.only in describe(c)]
+    todo = [c for c in todo if options.only in describe(c) and differences.comparable(c)]
     return todo[:: options.every]
 
 

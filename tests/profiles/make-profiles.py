@@ -248,6 +248,34 @@ def unsymbolized():
     return p
 
 
+def native_of(build_id, file="/nowhere/bin/mixed"):
+    """Addresses in the program "mixed" that lies beside the profiles, without names."""
+    p = Profile(CPU, ("cpu", "nanoseconds", 10 * MS), time=TIME, duration=S)
+    base = 0x557F8B114000
+    m = p.mapping(base + 0x1000, base + 0x2000, 0x1000, file, build_id, "")
+    at = [p.location((), base + a, m) for a in
+          (0x10C0, 0x10D5, 0x12D0, 0x12E3, 0x12F0, 0x1311, 0x1330, 0x1380, 0x1400, 0x1437, 0x1440, 0x11E0, 0x1FF0)]
+    rng = random.Random(8)
+    for leaf in at:
+        p.sample([leaf, *rng.sample(at, 3)], [1, 10 * MS])
+    return p
+
+
+@profile
+def native():
+    return native_of("")
+
+
+@profile
+def native_id():
+    return native_of("fe57dc6147d5d5931a9a7ad5357db1c26101e956")
+
+
+@profile
+def native_other():
+    return native_of("0123456789")
+
+
 @profile
 def no_mapping():
     p = Profile(CPU)
@@ -771,6 +799,27 @@ def legacy():
     yield "legacy-java-cpu.bin", cpu_words("<Q", 1) + JAVA_NAMES
 
 
+def bad():
+    """No profiles at all."""
+    data = labels().encode()
+    packed = squeeze(data)
+    yield "bad-empty", b""
+    yield "bad-html", b"<!DOCTYPE html>\n<html><body>404 page not found</body></html>\n"
+    yield "bad-text", b"404 page not found\n"
+    yield "bad-zeros", bytes(4096)
+    yield "bad-cut", data[:len(data) // 2]
+    yield "bad-gzip-cut", packed[:len(packed) // 2]
+    yield "bad-gzip-short", packed[:5]
+    yield "bad-gzip-empty", squeeze(b"")
+    yield "bad-gzip-sum", packed[:-8] + b"abcd" + packed[-4:]
+    yield "bad-gzip-html", squeeze(b"<html></html>")
+    yield "bad-gzip-tail", packed + b"tail"
+    yield "bad-twice", data + data
+    yield "bad-types", Profile([]).encode() + message(2, number(2, 1))
+    yield "bad-no-string", message(1, number(1, 9)) + message(6, b"")
+    yield "bad-first-string", message(6, b"x") + data
+
+
 # Random mixes
 
 POOL = [*LANGUAGES, "日本", "größe", "a b c", "q\"uote", "fn", "g", "main.main", "x::y", "runtime.goexit"]
@@ -863,6 +912,7 @@ def main():
             out[name + ".pb.gz"] = squeeze(make().encode())
     out.update(raw_variants())
     out.update(legacy())
+    out.update(bad())
     for seed in range(24):
         out[f"mix-{seed:02}.pb.gz"] = squeeze(mix(seed).encode(packed=seed % 3 != 0))
     out["server-1.pb.gz"] = squeeze(server(1, 400, 150).encode())
