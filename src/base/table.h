@@ -46,6 +46,12 @@ static inline struct probe table_probe(const struct table *t, uint64_t hash)
 	return (struct probe){ .hash = hash, .i = (hash & t->mask) - 1 };
 }
 
+/* Says that table_probe() for 'hash' will come soon. */
+static inline void table_prefetch(const struct table *t, uint64_t hash)
+{
+	__builtin_prefetch(&t->slots[hash & t->mask], 1);
+}
+
 /* The next entry whose hash agrees; false at the first empty slot, where 'at' then stands. */
 static inline bool table_next(const struct table *t, struct probe *at)
 {

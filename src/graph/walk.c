@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-enum { PARALLEL_STACKS = 1 << 16, PICK = 64 };
+enum { PARALLEL_STACKS = 1 << 16, PICK = 64, LARGEST_GRID = 1 << 18 };
 
 static int width_for(const struct profile *p)
 {
@@ -151,15 +151,27 @@ struct edge_sum {
 	bool residual, inlined;
 };
 
+/*
+ * Where few nodes are kept, nearly every pair of them is an edge: then each pair has a place of its
+ * own, and nothing needs to be searched.
+ */
+struct grid {
+	uint32_t *src, *dst; /* per node: its column and its row */
+	size_t nsrc, ndst;
+};
+
 struct edge_sums {
+	const struct grid *grid; /* NULL: a hash table */
 	struct edge_sum *slots;
 	int64_t *divs; /* with a mean: the divisor of each slot, else NULL */
 	size_t mask, used;
 };
 
-static void edge_sums_init(struct edge_sums *e, size_t size, bool mean)
+static void edge_sums_init(struct edge_sums *e, const struct grid *grid, size_t size, bool mean)
 {
-	*e = (struct edge_sums){ .slots = mem_new(size, sizeof(*e->slots)), .mask = size - 1 };
+	*e = (struct edge_sums){ .grid = grid,
+				 .slots = mem_new(size, sizeof(*e->slots)),
+				 .mask = size - 1 };
 	for (size_t i = 0; i < size; i++)
 		e->slots[i].key = NO_EDGE;
 	if (mean)
@@ -174,8 +186,12 @@ static void edge_sums_release(struct edge_sums *e)
 
 static struct edge_sum *find_slot(const struct edge_sums *e, uint64_t key)
 {
-	size_t i = hash_mix(key, 5) & e->mask;
+	size_t i;
 
+	if (e->grid)
+		return &e->slots[e->grid->dst[(uint32_t)key] * e->grid->nsrc +
+				 e->grid->src[key >> 32]];
+	i = hash_mix(key, 5) & e->mask;
 	while (e->slots[i].key != key && e->slots[i].key != NO_EDGE)
 		i = (i + 1) & e->mask;
 	return &e->slots[i];
@@ -185,7 +201,7 @@ static void edge_sums_grow(struct edge_sums *e)
 {
 	struct edge_sums bigger;
 
-	edge_sums_init(&bigger, (e->mask + 1) * 2, e->divs);
+	edge_sums_init(&bigger, NULL, (e->mask + 1) * 2, e->divs);
 	for (size_t i = 0; i <= e->mask; i++) {
 		struct edge_sum *slot;
 
@@ -207,7 +223,7 @@ static struct edge_sum *edge_sum_for(struct edge_sums *e, uint64_t key)
 
 	if (slot->key == key)
 		return slot;
-	if (e->used * 2 > e->mask) {
+	if (!e->grid && e->used * 2 > e->mask) {
 		edge_sums_grow(e);
 		slot = find_slot(e, key);
 	}
@@ -227,6 +243,8 @@ struct edge_walk {
 	const struct selection *s;
 	const uint8_t *kept, *wanted;
 	int width;
+	struct grid grid;
+	bool use_grid;
 	struct place *places; /* per location */
 	uint8_t *calls;       /* per location: a frame of it is the callee of an edge to record */
 	struct edge_sums sums[PAR_MOST];
@@ -335,13 +353,34 @@ static void look_at_location(struct edge_walk *walk, uint32_t l)
 	walk->places[l] = p;
 }
 
+static void make_grid(struct edge_walk *walk)
+{
+	struct grid *g = &walk->grid;
+
+	g->src = mem_new(walk->n->n, sizeof(*g->src));
+	g->dst = mem_new(walk->n->n, sizeof(*g->dst));
+	for (uint32_t i = 0; i < walk->n->n; i++) {
+		bool kept = !walk->kept || walk->kept[i];
+
+		g->src[i] = (uint32_t)g->nsrc;
+		g->dst[i] = (uint32_t)g->ndst;
+		g->nsrc += kept;
+		g->ndst += kept && (!walk->wanted || walk->wanted[i]);
+	}
+	walk->use_grid = g->ndst && g->nsrc <= LARGEST_GRID / g->ndst;
+}
+
 static void walk_edge_share(int t, void *ctx)
 {
 	struct edge_walk *walk = ctx;
 	const struct profile *p = walk->n->p;
 	size_t end = begin_of(p, t + 1, walk->width);
 
-	edge_sums_init(&walk->sums[t], 1024, walk->s->mean);
+	if (walk->use_grid)
+		edge_sums_init(&walk->sums[t], &walk->grid, walk->grid.nsrc * walk->grid.ndst,
+			       walk->s->mean);
+	else
+		edge_sums_init(&walk->sums[t], NULL, 1024, walk->s->mean);
 	for (size_t i = begin_of(p, t, walk->width); i < end; i++) {
 		struct stamp stamp = { selected_value(walk->s, p, i),
 				       selected_divisor(walk->s, p, i), (uint32_t)i + 1 };
@@ -419,6 +458,7 @@ struct edge *walk_edges(const struct nodes *n, const struct selection *s, const 
 	walk.places = mem_new(n->p->nlocations, sizeof(*walk.places));
 	for (uint32_t i = 0; i < n->p->nlocations; i++)
 		look_at_location(&walk, i);
+	make_grid(&walk);
 	par_run(walk.width, walk_edge_share, &walk);
 	for (int t = 1; t < walk.width; t++)
 		add_sums(&walk.sums[0], &walk.sums[t]);
@@ -427,5 +467,7 @@ struct edge *walk_edges(const struct nodes *n, const struct selection *s, const 
 	edge_sums_release(&walk.sums[0]);
 	free(walk.calls);
 	free(walk.places);
+	free(walk.grid.src);
+	free(walk.grid.dst);
 	return edges;
 }

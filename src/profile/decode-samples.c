@@ -28,7 +28,7 @@ enum { LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3, LABEL_UNIT = 4 };
 enum { SHORTEST_LABEL = 4 };
 
 /* Fewer samples than this are not worth a second thread. */
-enum { PARALLEL_SAMPLES = 4096, BLOCKS = 8 };
+enum { PARALLEL_SAMPLES = 4096, BLOCKS = 4 };
 
 /* A block of samples, and what went wrong in it. */
 struct block {
@@ -310,7 +310,7 @@ static size_t make_room(struct decoder *d)
 	p->samples = decoder_alloc(d, n, sizeof(*p->samples));
 	p->values = decoder_alloc(d, n * p->ntypes, sizeof(*p->values));
 	p->nstacks = bytes;
-	p->stacks = decoder_alloc_sparse(d, p->nstacks, sizeof(*p->stacks));
+	p->stacks = decoder_alloc(d, p->nstacks, sizeof(*p->stacks));
 	p->nlabels = bytes / SHORTEST_LABEL + 1;
 	p->labels = decoder_alloc_sparse(d, p->nlabels, sizeof(*p->labels));
 	return bytes;

@@ -363,18 +363,14 @@ static void read_location(struct decoder *d, struct pb msg, struct location *l)
 	}
 }
 
-static size_t count_lines(struct decoder *d)
+/* How many lines there can be at most: even an empty one takes two bytes. */
+static size_t most_lines(const struct decoder *d)
 {
-	size_t n = 0;
-	struct pb_field f;
+	size_t bytes = 0;
 
-	for (size_t i = 0; i < d->count[PROFILE_LOCATION]; i++) {
-		struct pb msg = open_span(d, d->spans[PROFILE_LOCATION][i]);
-
-		while (pb_next(&msg, &f))
-			n += f.num == LOCATION_LINE;
-	}
-	return n;
+	for (size_t i = 0; i < d->count[PROFILE_LOCATION]; i++)
+		bytes += d->spans[PROFILE_LOCATION][i].n;
+	return bytes / 2 + 1;
 }
 
 static void read_locations(struct decoder *d)
@@ -383,7 +379,7 @@ static void read_locations(struct decoder *d)
 	size_t n = d->count[PROFILE_LOCATION];
 
 	p->locations = decoder_alloc(d, n, sizeof(*p->locations));
-	p->lines = decoder_alloc(d, count_lines(d), sizeof(*p->lines));
+	p->lines = decoder_alloc_sparse(d, most_lines(d), sizeof(*p->lines));
 	for (size_t i = 0; !d->st.why && i < n; i++)
 		read_location(d, open_span(d, d->spans[PROFILE_LOCATION][i]), &p->locations[i]);
 	p->nlocations = p->locations ? (uint32_t)n : 0;

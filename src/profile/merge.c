@@ -26,7 +26,7 @@
 #include <errno.h>
 
 /* Fewer samples than this are not worth a second thread. */
-enum { PARALLEL_SAMPLES = 4096 };
+enum { PARALLEL_SAMPLES = 4096, AHEAD = 16 };
 
 struct merger {
 	struct profile *out;
@@ -401,6 +401,8 @@ static void tidy_samples(struct merger *m)
 	}
 	par_run(width, renumber, parts);
 	for (size_t i = 0; i < n; i++) {
+		if (i + AHEAD < n)
+			table_prefetch(&m->samples, m->hashes[i + AHEAD]);
 		if (!is_zero(sample_values(m->src, i), m->src->ntypes))
 			(void)add_sample(m, m->src->samples[i], sample_values(m->src, i),
 					 m->hashes[i]);

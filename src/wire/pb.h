@@ -53,19 +53,24 @@ static inline bool pb_next(struct pb *r, struct pb_field *f)
 	const uint8_t *p = r->p;
 	size_t left = (size_t)(r->end - p), head = 2, len;
 
-	/* A small field number and a body of less than 16 KiB: nearly every field is of this kind.
+	/*
+	 * Nearly all fields have a small number, and hold a small number or less than 16 KiB; the
+	 * two types of which this can be said are those without bits 0 and 2.
 	 */
-	if (left < 3 || (p[0] & 0x87) != PB_BYTES || r->st->why)
+	if (left < 3 || (p[0] & 0x85) != 0 || r->st->why)
 		return pb_next_slow(r, f);
 	len = p[1];
-	if (len >= 0x80) {
+	if ((p[0] & 7) == PB_VARINT) {
+		head = 1;
+		len = len < 0x80 ? 1 : left;
+	} else if (len >= 0x80) {
 		len = (len & 0x7f) | (size_t)p[2] << 7;
 		head = p[2] < 0x80 ? 3 : left + 1;
 	}
 	if (head > left || len > left - head)
 		return pb_next_slow(r, f);
 	f->num = p[0] >> 3;
-	f->type = PB_BYTES;
+	f->type = (enum pb_type)(p[0] & 7);
 	f->body = (struct pb){ .p = p + head, .end = p + head + len, .st = r->st };
 	r->p = f->body.end;
 	return true;
