@@ -9,17 +9,34 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-int lazy_open(struct lazy_lib *lib, struct err *err)
+static int load(struct lazy_lib *lib, struct err *err)
 {
+	int rc;
+
 	if (!lib->handle)
 		lib->handle = dlopen(lib->soname, RTLD_NOW | RTLD_LOCAL);
 	if (!lib->handle)
 		return err_set(err, -ENOENT, "this needs %s: install the package %s", lib->soname,
 			       lib->package);
-	return 0;
+	rc = lib->bind ? lib->bind(lib, err) : 0;
+	lib->ready = rc == 0;
+	return rc;
+}
+
+int lazy_open(struct lazy_lib *lib, struct err *err)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	int rc = 0;
+
+	pthread_mutex_lock(&lock);
+	if (!lib->ready)
+		rc = load(lib, err);
+	pthread_mutex_unlock(&lock);
+	return rc;
 }
 
 void *lazy_sym(struct lazy_lib *lib, const char *name)

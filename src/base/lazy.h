@@ -14,15 +14,24 @@
 #ifndef BASE_LAZY_H
 #define BASE_LAZY_H
 
+#include <stdbool.h>
+
 struct err;
 
 struct lazy_lib {
 	const char *soname;
 	const char *package; /* the Debian package to name when it is missing */
-	void *handle;        /* private */
+	/* Called once when it has been loaded, or NULL: finds the calls, says what else is wrong.
+	 */
+	int (*bind)(struct lazy_lib *lib, struct err *err);
+	void *handle; /* private */
+	bool ready;   /* private */
 };
 
-/* Loads the library, once.  On failure returns -ENOENT and says which package to install. */
+/*
+ * Loads the library, once; any thread may call it.  On failure returns -ENOENT and says which
+ * package to install, or what bind() returned.
+ */
 int lazy_open(struct lazy_lib *lib, struct err *err);
 
 /*

@@ -9,17 +9,12 @@
 #include "base/lazy.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdbool.h>
 
-static struct lazy_lib lib = { .soname = "libelf.so.1", .package = "libelf1" };
 static struct libelf_calls calls;
-static bool loaded;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-#define FIND(name) calls.name = (__typeof__(calls.name))lazy_sym(&lib, #name)
+#define FIND(name) calls.name = (__typeof__(calls.name))lazy_sym(lib, #name)
 
-static void find_all(void)
+static void find_all(struct lazy_lib *lib)
 {
 	FIND(elf_version);
 	FIND(elf_begin);
@@ -38,27 +33,20 @@ static void find_all(void)
 	FIND(gelf_fsize);
 }
 
-static int load(struct err *err)
+static int bind_calls(struct lazy_lib *lib, struct err *err)
 {
-	int rc = lazy_open(&lib, err);
-
-	if (rc)
-		return rc;
-	find_all();
+	find_all(lib);
 	if (calls.elf_version(EV_CURRENT) == EV_NONE)
 		return err_set(err, -ENOENT, "libelf is too old: install the package libelf1");
-	loaded = true;
 	return 0;
 }
 
 int libelf_load(const struct libelf_calls **out, struct err *err)
 {
-	int rc = 0;
+	static struct lazy_lib lib = { .soname = "libelf.so.1",
+				       .package = "libelf1",
+				       .bind = bind_calls };
 
-	pthread_mutex_lock(&lock);
-	if (!loaded)
-		rc = load(err);
-	pthread_mutex_unlock(&lock);
 	*out = &calls;
-	return rc;
+	return lazy_open(&lib, err);
 }

@@ -9,17 +9,12 @@
 #include "base/lazy.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdbool.h>
 
-static struct lazy_lib lib = { .soname = "libcurl.so.4", .package = "libcurl4" };
 static struct curl_calls calls;
-static bool loaded;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-#define FIND(name) calls.name = (__typeof__(calls.name))lazy_sym(&lib, "curl_" #name)
+#define FIND(name) calls.name = (__typeof__(calls.name))lazy_sym(lib, "curl_" #name)
 
-static void find_all(void)
+static void find_all(struct lazy_lib *lib)
 {
 	FIND(easy_init);
 	FIND(easy_setopt);
@@ -37,29 +32,22 @@ static void find_all(void)
 	FIND(slist_free_all);
 }
 
-static int load(struct err *err)
+static int bind_calls(struct lazy_lib *lib, struct err *err)
 {
-	CURLcode (*init)(long flags);
-	int rc = lazy_open(&lib, err);
+	CURLcode (*init)(long flags) = (__typeof__(init))lazy_sym(lib, "curl_global_init");
 
-	if (rc)
-		return rc;
-	init = (__typeof__(init))lazy_sym(&lib, "curl_global_init");
 	if (init(CURL_GLOBAL_ALL) != CURLE_OK)
 		return err_set(err, -ENOMEM, "libcurl cannot be initialised");
-	find_all();
-	loaded = true;
+	find_all(lib);
 	return 0;
 }
 
 int curl_load(const struct curl_calls **out, struct err *err)
 {
-	int rc = 0;
+	static struct lazy_lib lib = { .soname = "libcurl.so.4",
+				       .package = "libcurl4",
+				       .bind = bind_calls };
 
-	pthread_mutex_lock(&lock);
-	if (!loaded)
-		rc = load(err);
-	pthread_mutex_unlock(&lock);
 	*out = &calls;
-	return rc;
+	return lazy_open(&lib, err);
 }
