@@ -121,7 +121,7 @@ def case(*args, **kw):
 
 def every_report(profiles):
     for p in profiles:
-        if p.startswith("bad-"):
+        if p.startswith("wrong-"):
             continue
         for r in REPORTS:
             if p.startswith("synthetic") and r not in ("-top", "-tree", "-tags", "-topproto", "-comments", "-raw"):
@@ -141,7 +141,7 @@ def every_option(profiles):
 
 def grains(profiles):
     for p in profiles:
-        if not p.startswith(("synthetic", "bad-")):
+        if not p.startswith(("synthetic", "wrong-")):
             for g in GRAIN:
                 for r in ("-top", "-tree", "-dot", "-traces"):
                     yield case(r, g, "p/" + p)
@@ -266,13 +266,13 @@ def sessions(profiles):
 def random_sessions(profiles, n, seed):
     rng = random.Random(seed)
     for _ in range(n):
-        p = rng.choice([q for q in profiles if not q.startswith(("synthetic", "server-2", "bad-"))])
+        p = rng.choice([q for q in profiles if not q.startswith(("synthetic", "server-2", "wrong-"))])
         yield case("p/" + p, stdin="".join(rng.choice(COMMANDS) + "\n" for _ in range(rng.randint(2, 12))))
 
 
 def random_mixes(profiles, n, seed):
     rng = random.Random(seed)
-    small = [q for q in profiles if not q.startswith(("synthetic", "server-2", "bad-"))]
+    small = [q for q in profiles if not q.startswith(("synthetic", "server-2", "wrong-"))]
     for _ in range(n):
         args = [rng.choice(REPORTS[:-2] + ["-peek=" + rng.choice(REGEXPS), "-list=" + rng.choice(REGEXPS)])]
         groups = set()
@@ -299,9 +299,6 @@ def stored(profiles):
     seen = set()
     for group in groups:
         for c in group:
-            if any("mixed." in a for a in c["args"]) and not any("symbolize" in a for a in c["args"]):
-                # Its libraries are those of the machine the test runs on.
-                c["args"].insert(0, "-symbolize=none")
             c["args"] = [find(profiles, a) if a.startswith("p/") else a for a in c["args"]]
             key = repr(c)
             if key not in seen:
@@ -310,7 +307,7 @@ def stored(profiles):
 
 
 def refused(profiles):
-    bad = ["p/" + p for p in profiles if p.startswith("bad-")]
+    bad = ["p/" + p for p in profiles if p.startswith("wrong-")]
     for p in bad:
         yield case("-top", p)
         yield case("-top", "p/cpu.pb", p)

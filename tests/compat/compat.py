@@ -16,7 +16,8 @@ reference has given at least two, ours must have the same lines in each block (s
 Its answers are kept in --cache.  Without the reference, the cases whose answers are in
 --stored are run against those.
 
-  --update       write --stored anew, from the reference
+  --update       write --stored anew, from the reference; with --sonde, also with the answers it
+                 only gives when asked again
   --matrix live  the cases for profiles that nobody has seen before (see live.py)
   --extra N      N more random mixes and N/5 random sessions, not stored (live only)
   --seed N       for --extra
@@ -165,7 +166,8 @@ class Answers:
         aside.rename(self.path)
 
 
-# The stored form: JSON in xz, each different text once, and of long ones only the sum.
+# The stored form: JSON in xz, each different text once; and of long ones only the sum, if there
+# is but one answer.
 
 LONG = 16384
 
@@ -192,7 +194,9 @@ def store(path, todo, answers):
         return index[data]
 
     for case in todo:
-        said = map(shortened, answers.get(case)[:4])
+        said = answers.get(case)[:6]
+        if len(said) == 1:
+            said = map(shortened, said)
         rows.append([case, [[s, text(o), text(e), [[n, text(d)] for n, d in f]] for s, o, e, f in said]])
     body = json.dumps({"texts": texts, "cases": rows}, ensure_ascii=False, separators=(",", ":"))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -252,7 +256,7 @@ class Comparison:
         if not said:
             return ["no answer to compare with"]
         got = differences.strip(self.runner.run(self.options.sonde, case))
-        if not self.go:
+        if not self.go and len(said) == 1:
             got = shortened(got)
         tries = 0
         while self.go and got not in said:
@@ -274,6 +278,7 @@ def todo_list(options, live):
     if options.extra and live:
         todo += cases.random_mixes(profiles, options.extra, options.seed)
         todo += cases.random_sessions(profiles, options.extra // 5, options.seed)
+    todo = map(differences.portable, todo)
     todo = [c for c in todo if options.only in describe(c) and differences.comparable(c)]
     return todo[:: options.every]
 
@@ -303,7 +308,7 @@ def run(c, options):
     pool = concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)))
     if options.update:
         todo = todo_list(options, False)
-        list(pool.map(lambda case: c.ask(case, 2), todo))
+        list(pool.map(lambda case: c.check(case) if options.sonde else c.ask(case, 2), todo))
         c.answers.save()
         store(options.stored, todo, c.answers)
         print(f"{len(todo)} cases, {options.stored.stat().st_size} bytes")

@@ -799,25 +799,25 @@ def legacy():
     yield "legacy-java-cpu.bin", cpu_words("<Q", 1) + JAVA_NAMES
 
 
-def bad():
+def wrong():
     """No profiles at all."""
     data = labels().encode()
     packed = squeeze(data)
-    yield "bad-empty", b""
-    yield "bad-html", b"<!DOCTYPE html>\n<html><body>404 page not found</body></html>\n"
-    yield "bad-text", b"404 page not found\n"
-    yield "bad-zeros", bytes(4096)
-    yield "bad-cut", data[:len(data) // 2]
-    yield "bad-gzip-cut", packed[:len(packed) // 2]
-    yield "bad-gzip-short", packed[:5]
-    yield "bad-gzip-empty", squeeze(b"")
-    yield "bad-gzip-sum", packed[:-8] + b"abcd" + packed[-4:]
-    yield "bad-gzip-html", squeeze(b"<html></html>")
-    yield "bad-gzip-tail", packed + b"tail"
-    yield "bad-twice", data + data
-    yield "bad-types", Profile([]).encode() + message(2, number(2, 1))
-    yield "bad-no-string", message(1, number(1, 9)) + message(6, b"")
-    yield "bad-first-string", message(6, b"x") + data
+    yield "wrong-empty", b""
+    yield "wrong-html", b"<!DOCTYPE html>\n<html><body>404 page not found</body></html>\n"
+    yield "wrong-text", b"404 page not found\n"
+    yield "wrong-zeros", bytes(4096)
+    yield "wrong-cut", data[:len(data) // 2]
+    yield "wrong-gzip-cut", packed[:len(packed) // 2]
+    yield "wrong-gzip-short", packed[:5]
+    yield "wrong-gzip-empty", squeeze(b"")
+    yield "wrong-gzip-sum", packed[:-8] + b"abcd" + packed[-4:]
+    yield "wrong-gzip-html", squeeze(b"<html></html>")
+    yield "wrong-gzip-tail", packed + b"tail"
+    yield "wrong-twice", data + data
+    yield "wrong-types", Profile([]).encode() + message(2, number(2, 1))
+    yield "wrong-no-string", message(1, number(1, 9)) + message(6, b"")
+    yield "wrong-first-string", message(6, b"x") + data
 
 
 # Random mixes
@@ -912,7 +912,7 @@ def main():
             out[name + ".pb.gz"] = squeeze(make().encode())
     out.update(raw_variants())
     out.update(legacy())
-    out.update(bad())
+    out.update(wrong())
     for seed in range(24):
         out[f"mix-{seed:02}.pb.gz"] = squeeze(mix(seed).encode(packed=seed % 3 != 0))
     out["server-1.pb.gz"] = squeeze(server(1, 400, 150).encode())
