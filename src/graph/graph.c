@@ -13,6 +13,7 @@
 #include "base/out.h"
 #include "base/wrap.h"
 #include "base/xalloc.h"
+#include "graph/inline.h"
 #include "graph/sort.h"
 #include "graph/tree.h"
 #include "profile/profile.h"
@@ -146,6 +147,9 @@ static uint8_t *wanted_for_inline_marks(const struct trimmer *t, bool *any)
 		wanted[node] = t->nodes.inlined[node];
 		*any |= wanted[node] != 0;
 	}
+	if (*any)
+		*any = inline_candidates(&t->nodes, &t->o->selection, t->kept, wanted,
+					 t->edge_cutoff);
 	return wanted;
 }
 

@@ -9,6 +9,7 @@
 #include "graph/walk.h"
 
 #include "base/par.h"
+#include "base/units.h"
 #include "base/wrap.h"
 #include "base/xalloc.h"
 
@@ -140,9 +141,49 @@ void walk_nodes(const struct nodes *n, const struct selection *s, struct weight 
 	}
 }
 
+/* ------------------------------------------------------------------ locations */
+
+struct location_walk {
+	const struct nodes *n;
+	const struct selection *s;
+	int width;
+	uint64_t *sums[PAR_MOST];
+};
+
+static void walk_location_share(int t, void *ctx)
+{
+	struct location_walk *walk = ctx;
+	const struct profile *p = walk->n->p;
+	uint64_t *sums = mem_zeroed(p->nlocations, sizeof(*sums));
+	size_t end = begin_of(p, t + 1, walk->width);
+
+	for (size_t i = begin_of(p, t, walk->width); i < end; i++) {
+		const uint32_t *stack = p->stacks + p->samples[i].stack;
+		uint64_t w = (uint64_t)abs_i64(selected_value(walk->s, p, i));
+
+		for (uint32_t k = 0; k < p->samples[i].depth; k++)
+			sums[stack[k]] += w;
+	}
+	walk->sums[t] = sums;
+}
+
+uint64_t *walk_locations(const struct nodes *n, const struct selection *s)
+{
+	struct location_walk walk = { .n = n, .s = s, .width = width_for(n->p) };
+
+	par_run(walk.width, walk_location_share, &walk);
+	for (int t = 1; t < walk.width; t++) {
+		for (uint32_t i = 0; i < n->p->nlocations; i++)
+			walk.sums[0][i] += walk.sums[t][i];
+		free(walk.sums[t]);
+	}
+	return walk.sums[0];
+}
+
 /* ------------------------------------------------------------------ edges */
 
-#define NO_EDGE UINT64_MAX
+/* An empty slot.  (No node calls itself over an edge, so no key is 0.) */
+#define NO_EDGE 0
 
 struct edge_sum {
 	uint64_t key; /* caller << 32 | callee */
@@ -170,10 +211,8 @@ struct edge_sums {
 static void edge_sums_init(struct edge_sums *e, const struct grid *grid, size_t size, bool mean)
 {
 	*e = (struct edge_sums){ .grid = grid,
-				 .slots = mem_new(size, sizeof(*e->slots)),
+				 .slots = mem_zeroed(size, sizeof(*e->slots)),
 				 .mask = size - 1 };
-	for (size_t i = 0; i < size; i++)
-		e->slots[i].key = NO_EDGE;
 	if (mean)
 		e->divs = mem_zeroed(size, sizeof(*e->divs));
 }

@@ -31,6 +31,12 @@ struct edge {
 void walk_nodes(const struct nodes *n, const struct selection *s, struct weight *weights);
 
 /*
+ * walk_locations() adds up the absolute values of all stack entries per location.  No edge into a
+ * frame of a location can weigh more than the locations it comes from.  Freed by the caller.
+ */
+uint64_t *walk_locations(const struct nodes *n, const struct selection *s);
+
+/*
  * walk_edges() finds who calls whom.  Nodes for which 'kept' is 0 are passed over ('kept' NULL
  * keeps all).  If 'wanted' is not NULL, only edges to nodes for which it is not 0 are recorded. The
  * result is sorted by caller and callee and freed by the caller.

@@ -22,7 +22,7 @@
 #define SEPARATOR "-----------+-------------------------------------------------------\n"
 #define NO_VALUE  "          "
 
-enum { BLOCK = 4096 }; /* samples */
+enum { BLOCK = 2048 }; /* samples */
 
 /* What a thread needs for itself. */
 struct tracer {
@@ -124,41 +124,80 @@ static void print_sample(struct tracer *t, size_t i)
 		out_str(&t->o, t->lines[stack[k]]);
 }
 
-static void print_block(int i, void *ctx)
+static void print_block(struct tracer *t)
 {
-	struct tracer *t = &((struct tracer *)ctx)[i];
-
 	t->o.n = 0;
 	for (size_t k = t->begin; k < t->end; k++)
 		print_sample(t, k);
 }
 
+/* Two sets of tracers: while one set prints, what the other has printed is written. */
+struct rounds {
+	struct out *o;
+	struct tracer tracers[2][PAR_MOST];
+	int width;
+	int printing; /* which set */
+};
+
+static void step(int i, void *ctx)
+{
+	struct rounds *r = ctx;
+	struct tracer *done = r->tracers[!r->printing];
+
+	if (i > 0) {
+		print_block(&r->tracers[r->printing][i - 1]);
+		return;
+	}
+	for (int t = 0; t < r->width; t++) {
+		out_str(r->o, out_view(&done[t].o));
+		done[t].o.n = 0;
+	}
+}
+
+/* Gives each tracer of the printing set a block; returns the sample after the last one. */
+static size_t deal(struct rounds *r, size_t next, size_t n)
+{
+	for (int t = 0; t < r->width; t++) {
+		r->tracers[r->printing][t].begin = next;
+		next = n - next > BLOCK ? next + BLOCK : n;
+		r->tracers[r->printing][t].end = next;
+	}
+	return next;
+}
+
+static void print_samples(struct rounds *r, size_t n)
+{
+	for (size_t next = 0; next < n && !r->o->error; r->printing = !r->printing) {
+		next = deal(r, next, n);
+		if (n > BLOCK) {
+			par_run(r->width + 1, step, r);
+		} else {
+			step(0, r);
+			step(1, r);
+		}
+	}
+	step(0, r);
+}
+
 void render_traces_text(struct report *r, struct out *o)
 {
-	size_t n = r->v->nsamples, next = 0;
-	int width = n > BLOCK ? par_width() : 1;
+	struct rounds rounds = { .o = o, .width = 1 };
 	const struct str *lines = make_lines(r);
-	struct tracer tracers[PAR_MOST] = { 0 };
 
-	for (int t = 0; t < width; t++) {
-		tracers[t] = (struct tracer){ .r = r, .lines = lines };
-		out_init(&tracers[t].o, 0);
-		pieces_init(&tracers[t].labels);
+	if (r->v->nsamples > BLOCK)
+		rounds.width = par_width() < PAR_MOST ? par_width() : PAR_MOST - 1;
+	for (int i = 0; i < 2 * rounds.width; i++) {
+		struct tracer *t = &rounds.tracers[i & 1][i / 2];
+
+		*t = (struct tracer){ .r = r, .lines = lines };
+		out_init(&t->o, 0);
+		pieces_init(&t->labels);
 	}
 	render_legend(r, o);
-	while (next < n && !o->error) {
-		for (int t = 0; t < width; t++) {
-			tracers[t].begin = next;
-			next = n - next > BLOCK ? next + BLOCK : n;
-			tracers[t].end = next;
-		}
-		par_run(width, print_block, tracers);
-		for (int t = 0; t < width; t++)
-			out_str(o, out_view(&tracers[t].o));
-	}
+	print_samples(&rounds, r->v->nsamples);
 	out_text(o, SEPARATOR);
-	for (int t = 0; t < width; t++) {
-		out_release(&tracers[t].o);
-		pieces_release(&tracers[t].labels);
+	for (int i = 0; i < 2 * rounds.width; i++) {
+		out_release(&rounds.tracers[i & 1][i / 2].o);
+		pieces_release(&rounds.tracers[i & 1][i / 2].labels);
 	}
 }
