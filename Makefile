@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A thin front: Meson does the work, in build/ (and build-asan/, build-fuzz/).
+# A thin front: Meson does the work, in build/ (and build-asan/, build-tsan/, build-fuzz/).
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
@@ -56,4 +56,4 @@ install: build
 	meson install -C build
 
 clean:
-	rm -rf build build-asan build-fuzz
+	rm -rf build build-asan build-tsan build-fuzz
