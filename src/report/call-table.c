@@ -78,7 +78,7 @@ bool call_table_next(struct call_table *t, struct call_entry *e)
 				  .sum = t->sum };
 	in = graph_in(t->g, node, &e->ncallers);
 	out = graph_out(t->g, node, &e->ncallees);
-	if (e->ncallers + (size_t)e->ncallees > t->cap) {
+	if (!t->scratch || e->ncallers + (size_t)e->ncallees > t->cap) {
 		t->cap = (e->ncallers + (size_t)e->ncallees) * 2;
 		t->scratch = mem_grow(t->scratch, t->cap, sizeof(*t->scratch));
 	}

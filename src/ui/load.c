@@ -336,13 +336,11 @@ static void add_comment(struct profile *p, const char *comment)
 	p->comments = comments;
 }
 
-int load(const struct source_options *so, const struct config *cfg, struct notify *n,
-	 struct profile **out, struct err *err)
+int load(const struct source_options *so, struct notify *n, struct profile **out, struct err *err)
 {
 	struct harvest h = { 0 };
 	int rc = grab_both(so, n, &h, err);
 
-	(void)cfg;
 	if (rc == 0)
 		rc = profile_symbolize(h.p, so->symbolize, n, err);
 	if (rc) {

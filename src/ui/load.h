@@ -6,7 +6,6 @@
 #ifndef UI_LOAD_H
 #define UI_LOAD_H
 
-struct config;
 struct err;
 struct notify;
 struct profile;
@@ -18,7 +17,6 @@ struct source_options;
  * fails is named through 'n'; the others count.  Returns 0 and the profile, which the caller frees,
  * or a negative errno and the reference's message.
  */
-int load(const struct source_options *so, const struct config *cfg, struct notify *n,
-	 struct profile **out, struct err *err);
+int load(const struct source_options *so, struct notify *n, struct profile **out, struct err *err);
 
 #endif /* UI_LOAD_H */

@@ -136,7 +136,7 @@ static int serve(const struct request *rq, struct err *err)
 	int rc = check(rq, err);
 
 	if (rc == 0)
-		rc = load(&rq->source, &rq->config, n, &p, err);
+		rc = load(&rq->source, n, &p, err);
 	if (rc == 0 && rq->command)
 		rc = show(p, rq->command, rq->param, &rq->config, false, n, err);
 	else if (rc == 0)
