@@ -212,6 +212,8 @@ static int grab_sources(const struct source_options *so, const char *const *sour
 
 		chunk = (struct harvest){ 0 };
 		rc = grab_chunk(so, sources + i, count, notify, &chunk, err);
+		if (rc)
+			profile_free(h->p);
 		h->count += chunk.count;
 		h->remote |= chunk.remote;
 		if (rc == 0 && h->p && chunk.p)
