@@ -152,6 +152,7 @@ static void what_is_not_a_message_is_refused_with_its_place(void **state)
 	       "byte 1: number is cut short, or longer than ten bytes");
 	refuse(BYTES("\x50\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), -EBADMSG,
 	       "byte 1: number is cut short, or longer than ten bytes");
+	refuse(BYTES("\0\0\0\0"), -EBADMSG, "byte 0: there are no strings");
 	refuse(BYTES("\x08\x01"), -EBADMSG, "byte 1: expected a message");
 	refuse(BYTES("\x32\x01x"), -EBADMSG, "byte 2: the first string is not empty");
 }

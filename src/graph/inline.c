@@ -99,7 +99,7 @@ bool inline_candidates(const struct nodes *n, const struct selection *s, const u
 		if (n->first[i + 1] - n->first[i] > 1)
 			add_location(&b, i, weights[i]);
 	}
-	any = keep_heavy(&b, wanted, (uint64_t)cutoff);
+	any = keep_heavy(&b, wanted, cutoff > 0 ? (uint64_t)cutoff : 0);
 	table_release(&b.index);
 	free(b.pairs);
 	return any;

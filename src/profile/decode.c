@@ -117,6 +117,10 @@ static void read_strings(struct decoder *d)
 
 		d->strings[i] = profile_intern_copy(d->p, (struct str){ (const char *)s.p, s.n });
 	}
+	/* Every message names some string, if only by leaving its number out, which means the
+	 * first. */
+	if (n == 0)
+		pb_fail(&d->message, "there are no strings");
 	if (n > 0 && d->strings[0] != 0) {
 		struct pb at = open_span(d, d->spans[PROFILE_STRING][0]);
 

@@ -102,6 +102,14 @@ static void add_options(struct entries *l, const struct option *table)
 		add_option(l, o);
 }
 
+/* The one flag that is in no table, since nothing else can be said beside it. */
+static void add_version(struct entries *l)
+{
+	vec_push(l->at, l->n, l->cap,
+		 ((struct entry){ .name = "version",
+				  .help = "Show the version and what was built in" }));
+}
+
 static int compare(const void *a, const void *b)
 {
 	return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
@@ -134,9 +142,7 @@ static void each_usable(struct out *o, entry_fn *fn)
 	add_commands(&l);
 	add_options(&l, config_options);
 	add_options(&l, source_flags);
-	vec_push(l.at, l.n, l.cap,
-		 ((struct entry){ .name = "version",
-				  .help = "Show the version and what was built in" }));
+	add_version(&l);
 	for (size_t i = 0; i < l.n; i++) {
 		if (!l.at[i].missing)
 			l.at[n++] = l.at[i];
@@ -210,6 +216,7 @@ static void dump_man(struct out *o)
 	entries_write(&l, o, man_entry);
 	out_text(o, "# SOURCE OPTIONS\n\n");
 	add_options(&l, source_flags);
+	add_version(&l);
 	entries_write(&l, o, man_entry);
 }
 
