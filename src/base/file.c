@@ -29,7 +29,9 @@ static int read_stream(int fd, const char *name, size_t max, struct file_bytes *
 	AUTO(freep) char *p = malloc(cap);
 	ssize_t got = 1;
 
-	while (p && got != 0) {
+	if (!p)
+		return failed(err, "read", name, -ENOMEM);
+	while (got != 0) {
 		if (n == cap) {
 			char *more = realloc(p, cap * 2);
 
@@ -45,8 +47,6 @@ static int read_stream(int fd, const char *name, size_t max, struct file_bytes *
 		if (n > max)
 			return failed(err, "read", name, -EFBIG);
 	}
-	if (!p)
-		return failed(err, "read", name, -ENOMEM);
 	*b = (struct file_bytes){ .p = TAKE(p), .n = n };
 	return 0;
 }

@@ -26,7 +26,7 @@ struct builder {
 	} * contexts;
 	size_t ncontexts, cap_contexts;
 	uint32_t *place; /* per tree node */
-	size_t cap_place, cap_nodes, cap_edges;
+	size_t nplaces, cap_place, cap_nodes, cap_edges;
 	struct sample_tags st;
 };
 
@@ -88,7 +88,7 @@ static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t place)
 	struct graph *g = b->g;
 	struct graph_node node = { .info = b->n->info[place] };
 	struct edge edge = { .src = parent, .dst = g->nnodes, .inlined = true };
-	size_t nplaces = g->nnodes, nnodes = g->nnodes;
+	size_t nnodes = g->nnodes;
 	struct probe at;
 
 	table_reserve(&b->index, rehash, b);
@@ -99,7 +99,7 @@ static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t place)
 	}
 	node.function = context_for(b, parent, node.info);
 	table_put(&b->index, &at, g->nnodes);
-	vec_push(b->place, nplaces, b->cap_place, place);
+	vec_push(b->place, b->nplaces, b->cap_place, place);
 	vec_push(g->nodes, nnodes, b->cap_nodes, node);
 	vec_push(g->edges, g->nedges, b->cap_edges, edge);
 	return g->nnodes++;

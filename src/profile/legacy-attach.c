@@ -251,6 +251,8 @@ static uint32_t could_grow(struct pieces *s, size_t piece, const struct mapping 
 {
 	uint32_t best = NONE;
 
+	if (!s->pool)
+		return NONE;
 	for (size_t node = piece + s->n; node > 0; node /= 2) {
 		uint32_t *list = &s->candidates[node];
 
@@ -275,10 +277,10 @@ static void grow(struct pieces *s, struct mapping *m, uint32_t i)
  */
 static uint32_t find_mapping(struct pieces *s, struct profile *p, uint64_t address, bool may_grow)
 {
-	size_t piece = piece_of(s, address);
+	size_t piece = p->nmappings ? piece_of(s, address) : s->n;
 	uint32_t found;
 
-	if (piece == s->n)
+	if (piece == s->n || !p->mappings)
 		return NONE;
 	found = containing(s, piece);
 	if (found != NONE || !may_grow)

@@ -12,6 +12,8 @@
  */
 #include "base/cleanup.h"
 #include "base/gotext.h"
+#include "base/units.h"
+#include "base/wrap.h"
 #include "profile/build.h"
 #include "profile/legacy-formats.h"
 #include "profile/legacy-maps.h"
@@ -38,7 +40,7 @@ static int read_attribute(struct str key, struct str value, struct builder *b, i
 		return go_parse_int(value, 0, 64, &b->p->period, NULL) ? -ENOTSUP : 0;
 	if (!str_is(key, "ms since reset") || go_parse_int(value, 0, 64, &ms, NULL))
 		return -ENOTSUP;
-	b->p->duration_nanos = legacy_mul(ms, 1000000);
+	b->p->duration_nanos = wrap_mul(ms, 1000000);
 	return 0;
 }
 
@@ -91,8 +93,8 @@ static void scale(int64_t *values, int64_t period, int64_t hz)
 	if (period <= 0)
 		return;
 	if (hz > 0)
-		values[1] = legacy_int((double)values[1] * (double)period / ((double)hz / 1e9));
-	values[0] = legacy_mul(values[0], period);
+		values[1] = f64_to_i64((double)values[1] * (double)period / ((double)hz / 1e9));
+	values[0] = wrap_mul(values[0], period);
 }
 
 static int read_sample(struct str line, struct builder *b, struct addresses *a, int64_t hz,

@@ -12,6 +12,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/cleanup.h"
+#include "base/wrap.h"
 #include "base/xalloc.h"
 #include "profile/build.h"
 #include "profile/legacy-formats.h"
@@ -66,7 +67,7 @@ static bool read_samples(struct words *w, bool java, struct builder *b)
 
 	while (w->rest.n) {
 		uint64_t count = next_word(w), depth = next_word(w);
-		int64_t values[2] = { (int64_t)count, legacy_mul((int64_t)count, b->p->period) };
+		int64_t values[2] = { (int64_t)count, wrap_mul((int64_t)count, b->p->period) };
 
 		if (w->cut_short || depth > w->rest.n / 4)
 			return false;
@@ -155,7 +156,7 @@ static int finish_native(struct str rest, struct builder *b, struct err *err)
 static int read_profile(struct words *w, bool java, int64_t period, struct builder *b,
 			struct err *err)
 {
-	builder_period(b, STR("cpu"), STR("nanoseconds"), legacy_mul(period, 1000));
+	builder_period(b, STR("cpu"), STR("nanoseconds"), wrap_mul(period, 1000));
 	builder_type(b, STR("samples"), STR("count"));
 	builder_type(b, STR("cpu"), STR("nanoseconds"));
 	if (!read_samples(w, java, b))

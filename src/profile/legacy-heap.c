@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/gotext.h"
+#include "base/wrap.h"
 #include "profile/build.h"
 #include "profile/legacy-formats.h"
 #include "profile/legacy-maps.h"
@@ -80,7 +81,7 @@ static int read_pair(const struct heap_rules *rules, const struct str *text, con
 			       (long long)value[1]);
 	if (value[0] == 0)
 		return 0;
-	*block = legacy_div(value[1], value[0]);
+	*block = wrap_div(value[1], value[0]);
 	if (rules->unsample)
 		legacy_unsample(&value[0], &value[1], rules->rate);
 	return 0;

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/gotext.h"
+#include "base/wrap.h"
 #include "base/xalloc.h"
 #include "profile/build.h"
 #include "profile/legacy-formats.h"
@@ -117,7 +118,7 @@ static int read_attribute(struct reader *r, struct str key, struct str value, st
 	if (r->heap || !str_is(key, "ms since reset"))
 		return text_unrecognized(r->err);
 	rc = read_number(r, value, &ms, line);
-	p->duration_nanos = legacy_mul(ms, 1000000);
+	p->duration_nanos = wrap_mul(ms, 1000000);
 	return rc;
 }
 
@@ -182,8 +183,8 @@ static int read_sample(struct reader *r, struct addresses *a, const struct str n
 	if (r->heap)
 		return add_heap_sample(r, a, values, line);
 	if (period) {
-		values[0] = legacy_mul(values[0], period);
-		values[1] = legacy_mul(values[1], period);
+		values[0] = wrap_mul(values[0], period);
+		values[1] = wrap_mul(values[1], period);
 	}
 	addresses_sample(a, a->n, r->b, values);
 	return 0;

@@ -89,10 +89,5 @@ void addresses_sample(struct addresses *a, size_t exact, struct builder *b, cons
  * is sampled with probability 1-exp(-S/rate).
  */
 void legacy_unsample(int64_t *count, int64_t *size, int64_t rate);
-/* Go's conversion of a float64 to an int64 on amd64: the lowest number for what does not fit. */
-int64_t legacy_int(double v);
-/* Go's int64 arithmetic, which wraps. */
-int64_t legacy_mul(int64_t a, int64_t b);
-int64_t legacy_div(int64_t a, int64_t b);
 
 #endif /* PROFILE_LEGACY_TEXT_H */

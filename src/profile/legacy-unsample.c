@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/units.h"
 #include "profile/legacy-text.h"
 
 #include <math.h>
@@ -71,21 +72,6 @@ static double go_exp(double x)
 	return ldexp(r, (int)n);
 }
 
-int64_t legacy_int(double v)
-{
-	return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
-}
-
-int64_t legacy_mul(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a * (uint64_t)b);
-}
-
-int64_t legacy_div(int64_t a, int64_t b)
-{
-	return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
-}
-
 void legacy_unsample(int64_t *count, int64_t *size, int64_t rate)
 {
 	double average, scale;
@@ -98,6 +84,6 @@ void legacy_unsample(int64_t *count, int64_t *size, int64_t rate)
 		return; /* everything was counted, or nobody knows */
 	average = (double)*size / (double)*count;
 	scale = 1 / (1 - go_exp(-average / (double)rate));
-	*count = legacy_int((double)*count * scale);
-	*size = legacy_int((double)*size * scale);
+	*count = f64_to_i64((double)*count * scale);
+	*size = f64_to_i64((double)*size * scale);
 }

@@ -100,14 +100,15 @@ static void add_values(const struct finder *f, uint32_t from, uint32_t to, struc
 static void read_lines(struct finder *f, struct listing_routine *to, uint32_t from, uint32_t end)
 {
 	struct range range = lines_of(f, from, end);
-	size_t cap = 0;
+	size_t cap = 0, n = 0;
 	struct listing_line *lines = NULL, line = { 0 };
 
 	for (line.number = range.start; line.number <= range.end; line.number++) {
 		if (!source_text_line(f->source, to->file, line.number, &line.text))
 			break;
-		vec_push(lines, to->nlines, cap, line);
+		vec_push(lines, n, cap, line);
 	}
+	to->nlines = n;
 	to->error = source_text_error(f->source, to->file);
 	to->lines = xarena(&f->r->arena, to->nlines, sizeof(*lines));
 	if (to->nlines)

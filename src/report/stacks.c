@@ -120,35 +120,42 @@ static void add_stack(struct collector *c, struct seen s)
 	vec_push(c->stacks, c->nstacks, c->cap_stacks, s);
 }
 
+/* Adds a frame to the stack being read, and a line if it matches; says whether it does. */
+static bool add_frame(struct collector *c, struct seen *seen, uint32_t node, bool inlined,
+		      int64_t value)
+{
+	struct stack_frame frame = { c->names[node], inlined };
+	bool leaf = c->nframes == seen->first;
+
+	vec_push(c->frames, c->nframes, c->cap_frames, frame);
+	seen->hash = hash_mix(seen->hash, (uint64_t)node * 2 + inlined);
+	if (c->hit[node])
+		add_line(c, (struct stack_line){ 1, leaf, leaf ? value : 0, frame.name, inlined });
+	return c->hit[node];
+}
+
+static int64_t value_of(const struct report *r, size_t i)
+{
+	int64_t v = selected_value(&r->selection, r->v, i);
+	int64_t d = selected_divisor(&r->selection, r->v, i);
+
+	return d ? wrap_div(v, d) : v;
+}
+
 static void add_sample(struct collector *c, size_t i)
 {
 	const struct profile *v = c->r->v;
 	const struct sample *s = &v->samples[i];
-	int64_t d = selected_divisor(&c->r->selection, v, i);
-	int64_t value = selected_value(&c->r->selection, v, i);
-	struct seen seen = { .first = c->nframes, .count = 1 };
+	struct seen seen = { .first = c->nframes, .count = 1, .value = value_of(c->r, i) };
 	bool any = false;
 
-	value = d ? wrap_div(value, d) : value;
 	for (uint32_t k = 0; k < s->depth; k++) {
 		uint32_t loc = v->stacks[s->stack + k], end = c->nodes.first[loc + 1];
 
-		for (uint32_t f = c->nodes.first[loc]; f < end; f++) {
-			uint32_t node = c->nodes.frame[f];
-			bool leaf = c->nframes == seen.first;
-			struct stack_frame frame = { c->names[node], f + 1 < end };
-
-			vec_push(c->frames, c->nframes, c->cap_frames, frame);
-			seen.hash = hash_mix(seen.hash, (uint64_t)node * 2 + frame.inlined);
-			if (!c->hit[node])
-				continue;
-			any = true;
-			add_line(c, (struct stack_line){ 1, leaf, leaf ? value : 0, frame.name,
-							 frame.inlined });
-		}
+		for (uint32_t f = c->nodes.first[loc]; f < end; f++)
+			any |= add_frame(c, &seen, c->nodes.frame[f], f + 1 < end, seen.value);
 	}
 	seen.n = c->nframes - seen.first;
-	seen.value = value;
 	if (any)
 		add_stack(c, seen);
 	else

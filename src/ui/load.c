@@ -23,6 +23,7 @@
 #include "ui/save.h"
 #include "view/prune.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -343,6 +344,7 @@ int load(const struct source_options *so, struct notify *n, struct profile **out
 	struct harvest h = { 0 };
 	int rc = grab_both(so, n, &h, err);
 
+	assert(rc || h.p);
 	if (rc == 0)
 		rc = profile_symbolize(h.p, so->symbolize, n, err);
 	if (rc) {

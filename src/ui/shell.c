@@ -112,10 +112,10 @@ static int compare_choices(const void *a, const void *b)
 
 static void out_choices(struct out *o, const struct choice *choices)
 {
-	const char *names[16];
+	const char *names[16] = { NULL };
 	size_t n = 0;
 
-	for (; choices[n].name && n < sizeof(names) / sizeof(names[0]); n++)
+	for (; n < sizeof(names) / sizeof(names[0]) && choices[n].name; n++)
 		names[n] = choices[n].name;
 	qsort(names, n, sizeof(names[0]), compare_choices);
 	for (size_t i = 0; i < n; i++)

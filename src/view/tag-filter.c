@@ -109,7 +109,7 @@ static bool read_half_range(struct tag_filter *f, struct str text, const struct 
 static int read_range(struct tag_filter *f, struct str text, struct err *err)
 {
 	struct quantity a, b;
-	struct str unit2;
+	struct str unit2 = STR("");
 	size_t at = 0;
 	int rc;
 
