@@ -526,10 +526,12 @@ static void make_room(struct merger *m, struct profile **srcs, size_t n)
 	out->functions = xarena(&out->arena, sum.nfunctions + 1, sizeof(*out->functions));
 	out->comments = xarena(&out->arena, sum.ncomments, sizeof(*out->comments));
 	m->hashes = mem_new(sum.nsamples, sizeof(*m->hashes));
-	table_init(&m->samples, sum.nsamples);
-	table_init(&m->locations, sum.nlocations);
-	table_init(&m->functions, sum.nfunctions);
-	table_init(&m->mappings, sum.nmappings);
+	/* Profiles of one program have most in common: a table for the sum would only miss caches.
+	 */
+	table_init(&m->samples, srcs[0]->nsamples);
+	table_init(&m->locations, srcs[0]->nlocations);
+	table_init(&m->functions, srcs[0]->nfunctions);
+	table_init(&m->mappings, srcs[0]->nmappings);
 	table_init(&m->comments, 0);
 	if (m->in_place)
 		return;

@@ -19,16 +19,18 @@
 #include "render/text.h"
 #include "report/report.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #define SEPARATOR "-----------+-------------------------------------------------------\n"
 #define NO_VALUE  "          "
 
-enum { BLOCK = 2048 }; /* samples */
+enum { BLOCK = 128 }; /* samples */
 
 /* What a thread needs for itself. */
 struct tracer {
 	struct report *r;
 	const struct str *lines; /* per location, as if it were not the leaf */
-	size_t begin, end;       /* the samples of the current block */
 	struct out o;
 	struct pieces labels; /* of one sample, printed */
 };
@@ -124,80 +126,67 @@ static void print_sample(struct tracer *t, size_t i)
 		out_str(&t->o, t->lines[stack[k]]);
 }
 
-static void print_block(struct tracer *t)
-{
-	t->o.n = 0;
-	for (size_t k = t->begin; k < t->end; k++)
-		print_sample(t, k);
-}
-
-/* Two sets of tracers: while one set prints, what the other has printed is written. */
-struct rounds {
+/*
+ * Each thread prints a block, small enough to stay in its cache, waits for its turn, and writes it.
+ */
+struct turns {
+	struct tracer tracers[PAR_MOST];
 	struct out *o;
-	struct tracer tracers[2][PAR_MOST];
-	int width;
-	int printing; /* which set */
+	size_t nsamples;
+	atomic_size_t next; /* block to print */
+	size_t turn;        /* block to write */
+	pthread_mutex_t lock;
+	pthread_cond_t moved;
 };
 
-static void step(int i, void *ctx)
+static void write_block(struct turns *w, struct tracer *t, size_t block)
 {
-	struct rounds *r = ctx;
-	struct tracer *done = r->tracers[!r->printing];
-
-	if (i > 0) {
-		print_block(&r->tracers[r->printing][i - 1]);
-		return;
-	}
-	for (int t = 0; t < r->width; t++) {
-		out_str(r->o, out_view(&done[t].o));
-		done[t].o.n = 0;
-	}
+	pthread_mutex_lock(&w->lock);
+	while (w->turn != block)
+		pthread_cond_wait(&w->moved, &w->lock);
+	out_str(w->o, out_view(&t->o));
+	w->turn++;
+	pthread_cond_broadcast(&w->moved);
+	pthread_mutex_unlock(&w->lock);
 }
 
-/* Gives each tracer of the printing set a block; returns the sample after the last one. */
-static size_t deal(struct rounds *r, size_t next, size_t n)
+static void print_blocks(int i, void *ctx)
 {
-	for (int t = 0; t < r->width; t++) {
-		r->tracers[r->printing][t].begin = next;
-		next = n - next > BLOCK ? next + BLOCK : n;
-		r->tracers[r->printing][t].end = next;
-	}
-	return next;
-}
+	struct turns *w = ctx;
+	struct tracer *t = &w->tracers[i];
 
-static void print_samples(struct rounds *r, size_t n)
-{
-	for (size_t next = 0; next < n && !r->o->error; r->printing = !r->printing) {
-		next = deal(r, next, n);
-		if (n > BLOCK) {
-			par_run(r->width + 1, step, r);
-		} else {
-			step(0, r);
-			step(1, r);
-		}
+	for (;;) {
+		size_t block = atomic_fetch_add(&w->next, 1), begin = block * BLOCK;
+
+		if (begin >= w->nsamples)
+			return;
+		t->o.n = 0;
+		for (size_t k = begin; k < begin + BLOCK && k < w->nsamples; k++)
+			print_sample(t, k);
+		write_block(w, t, block);
 	}
-	step(0, r);
 }
 
 void render_traces_text(struct report *r, struct out *o)
 {
-	struct rounds rounds = { .o = o, .width = 1 };
+	struct turns w = { .o = o, .nsamples = r->v->nsamples };
+	int width = w.nsamples > BLOCK ? par_width() : 1;
 	const struct str *lines = make_lines(r);
 
-	if (r->v->nsamples > BLOCK)
-		rounds.width = par_width() < PAR_MOST ? par_width() : PAR_MOST - 1;
-	for (int i = 0; i < 2 * rounds.width; i++) {
-		struct tracer *t = &rounds.tracers[i & 1][i / 2];
-
-		*t = (struct tracer){ .r = r, .lines = lines };
-		out_init(&t->o, 0);
-		pieces_init(&t->labels);
+	pthread_mutex_init(&w.lock, NULL);
+	pthread_cond_init(&w.moved, NULL);
+	for (int i = 0; i < width; i++) {
+		w.tracers[i] = (struct tracer){ .r = r, .lines = lines };
+		out_init(&w.tracers[i].o, 0);
+		pieces_init(&w.tracers[i].labels);
 	}
 	render_legend(r, o);
-	print_samples(&rounds, r->v->nsamples);
+	par_run(width, print_blocks, &w);
 	out_text(o, SEPARATOR);
-	for (int i = 0; i < 2 * rounds.width; i++) {
-		out_release(&rounds.tracers[i & 1][i / 2].o);
-		pieces_release(&rounds.tracers[i & 1][i / 2].labels);
+	for (int i = 0; i < width; i++) {
+		out_release(&w.tracers[i].o);
+		pieces_release(&w.tracers[i].labels);
 	}
+	pthread_cond_destroy(&w.moved);
+	pthread_mutex_destroy(&w.lock);
 }

@@ -57,12 +57,12 @@ static inline bool pb_next(struct pb *r, struct pb_field *f)
 	 * Nearly all fields have a small number, and hold a small number or less than 16 KiB; the
 	 * two types of which this can be said are those without bits 0 and 2.
 	 */
-	if (left < 3 || (p[0] & 0x85) != 0 || r->st->why)
+	if (left < 4 || (p[0] & 0x85) != 0 || r->st->why)
 		return pb_next_slow(r, f);
 	len = p[1];
 	if ((p[0] & 7) == PB_VARINT) {
 		head = 1;
-		len = len < 0x80 ? 1 : left;
+		len = len < 0x80 ? 1 : p[2] < 0x80 ? 2 : p[3] < 0x80 ? 3 : left;
 	} else if (len >= 0x80) {
 		len = (len & 0x7f) | (size_t)p[2] << 7;
 		head = p[2] < 0x80 ? 3 : left + 1;
