@@ -8,6 +8,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -58,6 +59,28 @@ static void values_print_with_two_decimals_and_the_unit(void **state)
 		check_print(cases[i].v, cases[i].from, cases[i].to, false, cases[i].want);
 }
 
+static void every_value_is_rounded_as_printf_does_it(void **state)
+{
+	uint64_t seed = 1;
+
+	(void)state;
+	for (int i = 0; i < 300000; i++) {
+		char digits[64], want[80];
+		int64_t v;
+		int n;
+
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		v = (int64_t)(seed >> (14 + i % 50)) * (i % 7 ? 1 : -1);
+		n = snprintf(digits, sizeof(digits), "%.2f", (double)v / 1024);
+		if (strcmp(digits + n - 3, ".00") == 0)
+			digits[n - 3] = '\0';
+		snprintf(want, sizeof(want), "%skB", digits);
+		if (strcmp(want, "0kB") == 0 || strcmp(want, "-0kB") == 0)
+			snprintf(want, sizeof(want), "0");
+		check_print(v, "bytes", "kB", false, want);
+	}
+}
+
 static void minutes_are_an_old_habit_that_can_be_asked_for(void **state)
 {
 	(void)state;
@@ -106,6 +129,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_print_with_two_decimals_and_the_unit),
+		cmocka_unit_test(every_value_is_rounded_as_printf_does_it),
 		cmocka_unit_test(minutes_are_an_old_habit_that_can_be_asked_for),
 		cmocka_unit_test(percentages_keep_two_digits),
 		cmocka_unit_test(a_number_out_of_range_becomes_the_least_one),
