@@ -51,6 +51,8 @@ def comparable(case):
         return False  # the reference asks the server for names; sonde does not, yet
     if "https://@HTTP/" in text:
         return False  # not TLS at all: another sentence
+    if "mix-05" in text and "-dot" in text:
+        return False  # the reference's answer differs every time: many edges of opposite sign and one size
     if "proto" in text + case.get("stdin", "") and any(s.startswith(NEWER) for s in sources):
         return False
     return True
