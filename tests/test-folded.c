@@ -168,9 +168,19 @@ static void stacks_may_be_longer_than_a_line_of_other_formats(void **state)
 	assert_int_equal(p->samples[0].depth, depth);
 }
 
+static void a_heading_that_ends_in_a_number_is_not_a_stack(void **state)
+{
+	struct profile *p = NULL;
+
+	(void)state;
+	assert_int_equal(folded_parse(STR("heap profile: 1: 2\n"), &p, NULL), -ENOTSUP);
+	assert_null(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_heading_that_ends_in_a_number_is_not_a_stack),
 		cmocka_unit_test(the_leaf_comes_last_in_the_text_and_first_in_the_stack),
 		cmocka_unit_test(names_may_have_blanks_and_annotations),
 		cmocka_unit_test(comments_and_empty_lines_and_other_line_ends_are_fine),

@@ -172,7 +172,7 @@ int folded_parse(struct str data, struct profile **out, struct err *err)
 	bad = read_lines(&r, data);
 	if (bad && r.sure)
 		rc = err_set(err, -EBADMSG, "folded stacks: line %zu %s", bad, r.why);
-	else if (bad || r.b.p->nsamples == 0)
+	else if (bad || !r.sure) /* "heap profile: 1: 2" ends in a number, too */
 		rc = err_set(err, -ENOTSUP, "unrecognized profile format");
 	else
 		*out = builder_finish(&r.b);

@@ -181,13 +181,13 @@ static void print_label_values(struct dot *d, int64_t flat, int64_t cum)
 	print_share(d, cum);
 }
 
-static int font_size(const struct dot *d, int64_t flat)
+static int64_t font_size(const struct dot *d, int64_t flat)
 {
 	double v = (double)abs_i64(flat);
 
 	if (d->max_flat == 0 || flat == 0 || v > d->max_flat)
 		return 8;
-	return 8 + (int)ceil(16.0 * sqrt(v / d->max_flat));
+	return wrap_add(8, f64_to_i64(ceil(16.0 * sqrt(v / d->max_flat))));
 }
 
 static void print_node(struct dot *d, uint32_t node)
@@ -199,8 +199,8 @@ static void print_node(struct dot *d, uint32_t node)
 	out_printf(o, "N%u [label=\"", d->id[node]);
 	print_label_name(d, &n->info);
 	print_label_values(d, flat, cum);
-	out_printf(o, "\" id=\"node%u\" fontsize=%d shape=box tooltip=\"", d->id[node],
-		   font_size(d, flat));
+	out_printf(o, "\" id=\"node%u\" fontsize=%lld shape=box tooltip=\"", d->id[node],
+		   (long long)font_size(d, flat));
 	print_escaped(o, graph_name(d->g, node));
 	out_text(o, " (");
 	report_value(d->r, o, cum);
