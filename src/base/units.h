@@ -1,7 +1,7 @@
 /*
  * units.h - measurements: what "bytes" and "nanoseconds" mean, and how numbers are printed
  *
- * The rules are the reference's, to the byte: see docs/REPORTS.md.
+ * The rules are the reference's, to the byte.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

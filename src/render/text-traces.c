@@ -10,7 +10,6 @@
 #include "base/out.h"
 #include "base/par.h"
 #include "base/pieces.h"
-#include "base/wrap.h"
 #include "base/xalloc.h"
 #include "graph/node.h"
 #include "profile/labels.h"
@@ -101,14 +100,6 @@ static void print_labels(struct tracer *t, const struct label *l, uint32_t n)
 		out_str(&t->o, t->labels.at[i]);
 }
 
-static int64_t value_of(const struct report *r, size_t i)
-{
-	int64_t v = selected_value(&r->selection, r->v, i);
-	int64_t d = selected_divisor(&r->selection, r->v, i);
-
-	return d ? wrap_div(v, d) : v;
-}
-
 static void print_sample(struct tracer *t, size_t i)
 {
 	const struct profile *v = t->r->v;
@@ -120,7 +111,7 @@ static void print_sample(struct tracer *t, size_t i)
 	out_text(&t->o, SEPARATOR);
 	if (s->nlabels)
 		print_labels(t, v->labels + s->label, s->nlabels);
-	text_value(t->r, &t->o, value_of(t->r, i), 10);
+	text_value(t->r, &t->o, selected_mean(&t->r->selection, t->r->v, i), 10);
 	out_str(&t->o, str_skip(t->lines[stack[0]], strlen(NO_VALUE)));
 	for (uint32_t k = 1; k < s->depth; k++)
 		out_str(&t->o, t->lines[stack[k]]);

@@ -134,19 +134,13 @@ static bool add_frame(struct collector *c, struct seen *seen, uint32_t node, boo
 	return c->hit[node];
 }
 
-static int64_t value_of(const struct report *r, size_t i)
-{
-	int64_t v = selected_value(&r->selection, r->v, i);
-	int64_t d = selected_divisor(&r->selection, r->v, i);
-
-	return d ? wrap_div(v, d) : v;
-}
-
 static void add_sample(struct collector *c, size_t i)
 {
 	const struct profile *v = c->r->v;
 	const struct sample *s = &v->samples[i];
-	struct seen seen = { .first = c->nframes, .count = 1, .value = value_of(c->r, i) };
+	struct seen seen = { .first = c->nframes,
+			     .count = 1,
+			     .value = selected_mean(&c->r->selection, v, i) };
 	bool any = false;
 
 	for (uint32_t k = 0; k < s->depth; k++) {

@@ -6,6 +6,7 @@
 #ifndef VIEW_SELECT_H
 #define VIEW_SELECT_H
 
+#include "base/wrap.h"
 #include "profile/profile.h"
 
 #include <stdbool.h>
@@ -31,6 +32,14 @@ static inline int64_t selected_value(const struct selection *s, const struct pro
 static inline int64_t selected_divisor(const struct selection *s, const struct profile *p, size_t i)
 {
 	return s->mean ? sample_values(p, i)[0] : 0;
+}
+
+/* What one sample is worth by itself: its value, or its mean. */
+static inline int64_t selected_mean(const struct selection *s, const struct profile *p, size_t i)
+{
+	int64_t d = selected_divisor(s, p, i);
+
+	return d ? wrap_div(selected_value(s, p, i), d) : selected_value(s, p, i);
 }
 
 /*
