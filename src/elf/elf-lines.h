@@ -1,0 +1,51 @@
+/*
+ * elf-lines.h - which function, file and line an address belongs to, from debug information
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef ELF_ELF_LINES_H
+#define ELF_ELF_LINES_H
+
+#include "base/arena.h"
+#include "base/str.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_file;
+struct err;
+
+/* One frame at an address.  What is not known is "" or 0. */
+struct elf_frame {
+	struct str function; /* the name the linker knows it by, where there is one */
+	struct str file;     /* as the compiler recorded it, with its folder */
+	int64_t line, column;
+	int64_t start_line; /* where the function starts */
+};
+
+/* The frames of addresses[i] are frames[first[i]] up to frames[first[i + 1]], innermost first. */
+struct elf_frames {
+	struct arena arena; /* strings and frames live here */
+	struct elf_frame *frames;
+	uint32_t *first; /* n + 1 of them */
+	size_t n;        /* addresses */
+};
+
+/* Where else debug information may be.  Lists of folders have colons between them; NULL for none. */
+struct elf_search {
+	const char *debug_folders; /* /usr/lib/debug unless told otherwise */
+	/* Asks for the debug information of a build id elsewhere; a path to free(), or NULL. */
+	char *(*fetch)(const char *build_id, void *ctx);
+	void *ctx;
+};
+
+/*
+ * elf_resolve() finds the frames of 'n' addresses, as the file was linked and in ascending order.
+ * An address without debug information gets the name of its symbol, one without that no frame.
+ * Release with elf_frames_release().
+ */
+int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint64_t *addresses,
+		size_t n, struct elf_frames *out, struct err *err);
+void elf_frames_release(struct elf_frames *f);
+
+#endif /* ELF_ELF_LINES_H */
