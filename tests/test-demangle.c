@@ -285,7 +285,7 @@ static void long_names_of_real_programs_are_demangled(void **state)
 /* A profile with one function for each pair of names. */
 static struct profile *make_profile(const char *const (*names)[2], uint32_t n)
 {
-	struct profile *p = profile_new();
+	struct profile *p = profile_new(NULL);
 
 	p->functions = arena_alloc(&p->arena, n, sizeof(*p->functions));
 	assert_non_null(p->functions);

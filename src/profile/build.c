@@ -16,7 +16,7 @@
 
 void builder_init(struct builder *b)
 {
-	*b = (struct builder){ .p = profile_new() };
+	*b = (struct builder){ .p = profile_new(NULL) };
 	table_init(&b->by_address, 0);
 }
 

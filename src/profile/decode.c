@@ -445,7 +445,8 @@ static int read_all(struct decoder *d, struct err *err)
 	return rc ? rc : profile_check_tables(d->p, err);
 }
 
-int profile_decode(struct str bytes, struct profile **out, struct err *err)
+int profile_decode(struct str bytes, struct strings *strings, struct profile **out,
+		   struct err *err)
 {
 	AUTO(decoder_release) struct decoder d = { 0 };
 	struct pb msg = pb_open(bytes.p, bytes.n, &d.st);
@@ -455,7 +456,7 @@ int profile_decode(struct str bytes, struct profile **out, struct err *err)
 		return err_set(err, -ENODATA, "empty input file");
 	if (bytes.n > UINT32_MAX)
 		return err_set(err, -ENOMEM, "profile is larger than 4 GiB");
-	d.p = profile_new();
+	d.p = profile_new(strings);
 	d.message = msg;
 	rc = read_all(&d, err);
 	if (rc == 0)

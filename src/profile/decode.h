@@ -13,13 +13,15 @@
 
 struct err;
 struct profile;
+struct strings;
 
 /*
  * profile_decode() parses one uncompressed perftools.profiles.Profile message.  Unknown fields
  * are skipped.
  *
  * On success it returns 0 and stores in '*out' a profile that the caller frees with
- * profile_free().  The profile keeps no pointer into 'bytes'.
+ * profile_free().  The profile keeps no pointer into 'bytes'.  Its strings go to 'strings', if that
+ * is not NULL.
  *
  * On failure it returns one of the codes below, leaves '*out' as it was, and describes the
  * failure in 'err':
@@ -32,7 +34,8 @@ struct profile;
  *
  * Time and memory are linear in the number of bytes; all cores take part.
  */
-int profile_decode(struct str bytes, struct profile **out, struct err *err);
+int profile_decode(struct str bytes, struct strings *strings, struct profile **out,
+		   struct err *err);
 
 /*
  * profile_parse() is profile_decode() for any format we read: what is not a Profile message is
@@ -40,6 +43,6 @@ int profile_decode(struct str bytes, struct profile **out, struct err *err);
  * ("parsing profile: unrecognized profile format"), with the place added where bytes that begin
  * as a Profile message go wrong later.
  */
-int profile_parse(struct str bytes, struct profile **out, struct err *err);
+int profile_parse(struct str bytes, struct strings *strings, struct profile **out, struct err *err);
 
 #endif /* PROFILE_DECODE_H */

@@ -5,6 +5,9 @@
  * remembered by its place in its own profile, so that nearly every stack entry costs one array
  * access.  Sums of the parts bound the size of every table, so all are allocated once.
  *
+ * Many sources are merged in ranges, one per core, and the results then into the first of them:
+ * parts appear in the same order as if one walk had been made.
+ *
  * With a single source the result's stacks, samples, values and labels are the source's own
  * arrays.  Stacks and labels stay where they are, and samples move up where others went away.  Then
  * all cores take part: the order of first use is found in parts, which are put one behind the
@@ -36,14 +39,15 @@ struct merger {
 
 	/* About the source being read: where its parts went, NONE for not yet. */
 	const struct profile *src;
-	uint32_t *location_map, *function_map, *mapping_map, *string_map;
+	uint32_t *location_map, *function_map, *mapping_map;
+	uint32_t *string_map; /* NULL: the strings are those of 'out' */
 };
 
 /* ------------------------------------------------------------------ strings and functions */
 
 static uint32_t map_string(struct merger *m, uint32_t s)
 {
-	if (m->in_place)
+	if (!m->string_map)
 		return s;
 	if (m->string_map[s] == NONE)
 		m->string_map[s] = profile_intern_copy(m->out, profile_str(m->src, s));
@@ -426,7 +430,8 @@ static void add_source(struct merger *m, const struct profile *src)
 	AUTO(freep) uint32_t *locations = none_map(src->nlocations);
 	AUTO(freep) uint32_t *functions = none_map(src->nfunctions);
 	AUTO(freep) uint32_t *mappings = none_map(src->nmappings);
-	AUTO(freep) uint32_t *strings = none_map(src->strings->n);
+	bool shared = src->strings == m->out->strings;
+	AUTO(freep) uint32_t *strings = shared ? NULL : none_map(src->strings->n);
 
 	m->src = src;
 	m->location_map = locations;
@@ -506,7 +511,7 @@ static void first_header(struct profile *out, const struct profile *src)
 }
 
 /* Every table at the size it can at most reach.  Untouched pages cost nothing. */
-static void make_room(struct merger *m, struct profile **srcs, size_t n)
+static void make_room(struct merger *m, struct profile *const *srcs, size_t n)
 {
 	struct profile *out = m->out, sum = { 0 };
 
@@ -574,26 +579,95 @@ static bool has_zero_sample(const struct profile *p)
 	return false;
 }
 
+/* ------------------------------------------------------------------ ranges of sources */
+
+struct range {
+	struct merger m;
+	struct profile **srcs;
+	size_t n;
+};
+
+/* The range's own strings, if all of its sources have the same. */
+static struct strings *common_strings(const struct range *r)
+{
+	for (size_t i = 1; i < r->n; i++) {
+		if (r->srcs[i]->strings != r->srcs[0]->strings)
+			return NULL;
+	}
+	return r->srcs[0]->strings;
+}
+
+static bool starts_strings(struct profile **srcs, size_t i)
+{
+	return i == 0 || srcs[i]->strings != srcs[i - 1]->strings;
+}
+
+/*
+ * Divides the sources, so that each of the strings they share is in one range only.  Returns how
+ * many ranges there are.
+ */
+static int divide(struct profile **srcs, size_t n, struct range *ranges)
+{
+	size_t width = (size_t)par_width(), samples = 0, runs = 0, run = 0, made = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		samples += srcs[i]->nsamples;
+		runs += starts_strings(srcs, i);
+	}
+	if (samples < PARALLEL_SAMPLES || width > runs)
+		width = samples < PARALLEL_SAMPLES ? 1 : runs;
+	for (size_t i = 0; i < n; i++) {
+		if (starts_strings(srcs, i) && run++ == runs * made / width)
+			ranges[made++] = (struct range){ .srcs = srcs + i };
+		ranges[made - 1].n++;
+	}
+	return (int)made;
+}
+
+static void merge_range(int t, void *ctx)
+{
+	struct range *r = &((struct range *)ctx)[t];
+
+	for (size_t i = 0; i < r->n; i++) {
+		add_source(&r->m, r->srcs[i]);
+		if (r->m.in_place)
+			free(r->srcs[i]);
+		else
+			profile_free(r->srcs[i]);
+	}
+}
+
+/* Merges each range; the first one has room for all of them. */
+static void merge_ranges(struct range *ranges, int nranges, struct profile **srcs, size_t n)
+{
+	for (int t = 0; t < nranges; t++) {
+		struct range *r = &ranges[t];
+
+		r->m.in_place = n == 1;
+		r->m.out = n == 1 ? hollow(srcs[0]) : profile_new(common_strings(r));
+		make_room(&r->m, r->srcs, t == 0 ? n : r->n);
+		first_header(r->m.out, r->srcs[0]);
+	}
+	for (size_t i = 0; i < n; i++)
+		combine_header(&ranges[0].m, srcs[i]);
+	par_run(nranges, merge_range, ranges);
+}
+
 static struct profile *merge(struct profile **srcs, size_t n)
 {
-	AUTO(merger_release) struct merger m = { .in_place = n == 1 };
-	struct profile *again;
+	struct range ranges[PAR_MOST];
+	int nranges = divide(srcs, n, ranges);
+	struct profile *out;
 
-	m.out = m.in_place ? hollow(srcs[0]) : profile_new();
-	make_room(&m, srcs, n);
-	first_header(m.out, srcs[0]);
-	for (size_t i = 0; i < n; i++)
-		combine_header(&m, srcs[i]);
-	for (size_t i = 0; i < n; i++)
-		add_source(&m, srcs[i]);
-	if (m.in_place)
-		free(srcs[0]);
-	for (size_t i = 0; !m.in_place && i < n; i++)
-		profile_free(srcs[i]);
-	if (!has_zero_sample(m.out))
-		return m.out;
-	again = m.out;
-	return merge(&again, 1);
+	merge_ranges(ranges, nranges, srcs, n);
+	out = ranges[0].m.out;
+	for (int t = 1; t < nranges; t++) {
+		add_source(&ranges[0].m, ranges[t].m.out);
+		profile_free(ranges[t].m.out);
+	}
+	for (int t = 0; t < nranges; t++)
+		merger_release(&ranges[t].m);
+	return has_zero_sample(out) ? merge(&out, 1) : out;
 }
 
 /* ------------------------------------------------------------------ all together */

@@ -19,28 +19,13 @@ static uint64_t hash_string(uint32_t i, const void *ctx)
 	return hash_bytes(s->at[i].p, s->at[i].n, 0);
 }
 
-struct profile *profile_new(void)
-{
-	struct profile *p = mem_zeroed(1, sizeof(*p));
-
-	arena_init(&p->arena, PROFILE_BUDGET);
-	p->strings = mem_zeroed(1, sizeof(*p->strings));
-	arena_init(&p->strings->arena, PROFILE_BUDGET);
-	table_init(&p->strings->index, 0);
-	profile_intern(p, STR(""));
-	return p;
-}
 
 void profile_free(struct profile *p)
 {
 	if (!p)
 		return;
-	if (!p->origin) {
-		arena_release(&p->strings->arena);
-		table_release(&p->strings->index);
-		free(p->strings->at);
-		free(p->strings);
-	}
+	if (!p->origin)
+		strings_release(p->strings);
 	arena_release(&p->arena);
 	free(p);
 }
@@ -75,6 +60,38 @@ static uint32_t intern(struct strings *s, struct str key, bool copy)
 	table_put(&s->index, &at, (uint32_t)s->n);
 	vec_push(s->at, s->n, s->cap, copy ? xarena_str(&s->arena, key) : key);
 	return (uint32_t)s->n - 1;
+}
+
+struct strings *strings_new(void)
+{
+	struct strings *s = mem_zeroed(1, sizeof(*s));
+
+	arena_init(&s->arena, PROFILE_BUDGET);
+	table_init(&s->index, 0);
+	(void)intern(s, STR(""), false);
+	s->users = 1;
+	return s;
+}
+
+void strings_release(struct strings *s)
+{
+	if (--s->users > 0)
+		return;
+	arena_release(&s->arena);
+	table_release(&s->index);
+	free(s->at);
+	free(s);
+}
+
+struct profile *profile_new(struct strings *strings)
+{
+	struct profile *p = mem_zeroed(1, sizeof(*p));
+
+	arena_init(&p->arena, PROFILE_BUDGET);
+	if (strings)
+		strings->users++;
+	p->strings = strings ? strings : strings_new();
+	return p;
 }
 
 uint32_t profile_intern(struct profile *p, struct str key)

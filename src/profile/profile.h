@@ -90,12 +90,16 @@ struct sample {
 	uint64_t label; /* labels[label .. label + nlabels) */
 };
 
-/* The numbered strings of a profile and of all views of it: they only ever grow. */
+/*
+ * The numbered strings of a profile and of all views of it: they only ever grow.  Profiles that are
+ * going to be merged may share them; then no string needs to be looked up again.
+ */
 struct strings {
 	struct str *at;
 	size_t n, cap;
 	struct table index;
 	struct arena arena; /* of strings that were copied */
+	size_t users;
 };
 
 struct profile {
@@ -132,8 +136,16 @@ struct profile {
 	struct value_type period_type;
 };
 
-/* An empty profile that knows the empty string.  Ends the program when out of memory. */
-struct profile *profile_new(void);
+/* Strings of which number 0 is the empty one, for the caller to release. */
+struct strings *strings_new(void);
+/* What the last profile releases, or the caller of strings_new(), is freed. */
+void strings_release(struct strings *s);
+
+/*
+ * An empty profile that shares 'strings', or has its own if that is NULL.  Threads must not work on
+ * profiles that share strings.  Ends the program when out of memory.
+ */
+struct profile *profile_new(struct strings *strings);
 void profile_free(struct profile *p);
 
 /*

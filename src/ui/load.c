@@ -26,7 +26,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -49,7 +48,13 @@ struct grabber {
 	struct notify *notify;
 	struct grab *grabs;
 	size_t n;
-	atomic_size_t next;
+};
+
+/* Neighbours that one thread brings in, one after the other. */
+struct grab_range {
+	struct grabber *g;
+	size_t begin, end;
+	pthread_t thread;
 };
 
 /* ------------------------------------------------------------------ one source */
@@ -105,7 +110,7 @@ static void name_mappings(struct profile *p, const char *url)
 	}
 }
 
-static void grab_one(struct grabber *g, struct grab *one)
+static void grab_one(const struct grabber *g, struct grab *one, struct strings *strings)
 {
 	struct source_request rq = request_for(g, one);
 	struct source_bytes bytes = { 0 };
@@ -113,7 +118,8 @@ static void grab_one(struct grabber *g, struct grab *one)
 	one->rc = source_read(&rq, &bytes, &one->err);
 	if (one->rc)
 		return;
-	one->rc = profile_parse((struct str){ bytes.bytes.p, bytes.bytes.n }, &one->p, &one->err);
+	one->rc = profile_parse((struct str){ bytes.bytes.p, bytes.bytes.n }, strings, &one->p,
+				&one->err);
 	file_bytes_release(&bytes.bytes);
 	if (one->rc == 0) {
 		locate(g->so, one->p, g->notify);
@@ -126,17 +132,16 @@ static void grab_one(struct grabber *g, struct grab *one)
 
 /* ------------------------------------------------------------------ many sources */
 
-static void *grab_loop(void *arg)
+/* Profiles of one program have nearly all strings in common, so a range shares them. */
+static void *grab_range(void *arg)
 {
-	struct grabber *g = arg;
+	struct grab_range *r = arg;
+	struct strings *strings = strings_new();
 
-	for (;;) {
-		size_t i = atomic_fetch_add(&g->next, 1);
-
-		if (i >= g->n)
-			return NULL;
-		grab_one(g, &g->grabs[i]);
-	}
+	for (size_t i = r->begin; i < r->end; i++)
+		grab_one(r->g, &r->g->grabs[i], strings);
+	strings_release(strings);
+	return NULL;
 }
 
 /*
@@ -156,14 +161,20 @@ static size_t threads_for(const struct grabber *g)
 
 static void grab_all(struct grabber *g)
 {
-	pthread_t threads[CHUNK];
-	size_t extra = threads_for(g) - 1, started = 0;
+	struct grab_range ranges[CHUNK];
+	size_t n = threads_for(g), started = 0;
 
-	while (started < extra && pthread_create(&threads[started], NULL, grab_loop, g) == 0)
+	for (size_t t = 0; t < n; t++)
+		ranges[t] = (struct grab_range){ .g = g,
+						 .begin = g->n * t / n,
+						 .end = g->n * (t + 1) / n };
+	while (started + 1 < n && pthread_create(&ranges[started].thread, NULL, grab_range,
+						 &ranges[started]) == 0)
 		started++;
-	grab_loop(g);
-	for (size_t i = 0; i < started; i++)
-		pthread_join(threads[i], NULL);
+	for (size_t t = started; t < n; t++)
+		grab_range(&ranges[t]);
+	for (size_t t = 0; t < started; t++)
+		pthread_join(ranges[t].thread, NULL);
 }
 
 /* What came of a list of sources. */
