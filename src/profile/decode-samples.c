@@ -291,7 +291,8 @@ static void divide(struct job *job, size_t bytes)
 						 .begin = i,
 						 .stack = done,
 						 .label = done / SHORTEST_LABEL,
-						 .st = { .start = d->st.start },
+						 .st = { .start = d->st.start,
+							 .limit = d->st.limit },
 						 .bad = SIZE_MAX };
 		while (i < n && done < bytes * (size_t)(t + 1) / (size_t)job->nblocks)
 			done += d->spans[PROFILE_SAMPLE][i++].n;

@@ -9,7 +9,7 @@ struct pb pb_open(const void *buf, size_t len, struct pb_status *st)
 {
 	const uint8_t *p = len ? buf : (const uint8_t *)"";
 
-	*st = (struct pb_status){ .start = p };
+	*st = (struct pb_status){ .start = p, .limit = p + len };
 	return (struct pb){ .p = p, .end = p + len, .st = st };
 }
 
@@ -19,6 +19,16 @@ void pb_fail(const struct pb *r, const char *why)
 		return;
 	r->st->why = why;
 	r->st->offset = (size_t)(r->p - r->st->start);
+}
+
+/* The seven low bits of each of the 'n' bytes at 'p', the first one lowest. */
+static uint64_t gather(const uint8_t *p, size_t n)
+{
+	uint64_t sum = 0;
+
+	while (n-- > 0)
+		sum = sum << 7 | (p[n] & 0x7f);
+	return sum;
 }
 
 bool pb_varint_long(struct pb *r, uint64_t *v)
@@ -85,13 +95,15 @@ bool pb_next_slow(struct pb *r, struct pb_field *f)
 	return true;
 }
 
-uint64_t pb_u64(const struct pb_field *f)
+uint64_t pb_u64_slow(const struct pb_field *f)
 {
 	struct pb body = f->body;
 	uint64_t v = 0;
 
 	if (f->type != PB_VARINT)
 		pb_fail(&body, "expected a number");
+	else if (body.end - body.p <= 8)
+		v = gather(body.p, (size_t)(body.end - body.p));
 	else
 		pb_varint(&body, &v);
 	return v;

@@ -13,12 +13,15 @@
 #ifndef WIRE_PB_H
 #define WIRE_PB_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct pb_status {
 	const uint8_t *start; /* of the whole input, to tell offsets */
+	const uint8_t *limit; /* and its end, up to which it is safe to look */
 	const char *why;      /* NULL while all is well */
 	size_t offset;        /* of the byte that was refused */
 };
@@ -47,22 +50,36 @@ struct pb pb_open(const void *buf, size_t len, struct pb_status *st);
 bool pb_next_slow(struct pb *r, struct pb_field *f);
 bool pb_varint_long(struct pb *r, uint64_t *v);
 
+/* How many of the eight bytes at 'p' belong to a varint; 9 if it is longer. */
+static inline size_t pb_varint_size(const uint8_t *p)
+{
+	uint64_t x, stops;
+
+	memcpy(&x, p, 8);
+	stops = ~le64toh(x) & 0x8080808080808080u;
+	return stops ? (size_t)__builtin_ctzll(stops) / 8 + 1 : 9;
+}
+
 /* pb_next() reads one field.  False at the end of the message or on failure. */
 static inline bool pb_next(struct pb *r, struct pb_field *f)
 {
 	const uint8_t *p = r->p;
 	size_t left = (size_t)(r->end - p), head = 2, len;
 
+	if (left == 0)
+		return false;
 	/*
-	 * Nearly all fields have a small number, and hold a small number or less than 16 KiB; the
-	 * two types of which this can be said are those without bits 0 and 2.
+	 * Nearly all fields have a small number, and hold a number or less than 16 KiB; the two
+	 * types of which this can be said are those without bits 0 and 2.
 	 */
-	if (left < 4 || (p[0] & 0x85) != 0 || r->st->why)
+	if (r->st->limit - p < 10 || (p[0] & 0x85) != 0 || r->st->why)
 		return pb_next_slow(r, f);
 	len = p[1];
 	if ((p[0] & 7) == PB_VARINT) {
 		head = 1;
-		len = len < 0x80 ? 1 : p[2] < 0x80 ? 2 : p[3] < 0x80 ? 3 : left;
+		len = pb_varint_size(p + 1);
+		if (len > 8)
+			return pb_next_slow(r, f);
 	} else if (len >= 0x80) {
 		len = (len & 0x7f) | (size_t)p[2] << 7;
 		head = p[2] < 0x80 ? 3 : left + 1;
@@ -90,7 +107,17 @@ static inline bool pb_varint(struct pb *r, uint64_t *v)
 void pb_fail(const struct pb *r, const char *why);
 
 /* The value of a field that must be a number, or a message or string; else a failure. */
-uint64_t pb_u64(const struct pb_field *f);
+uint64_t pb_u64_slow(const struct pb_field *f);
+
+static inline uint64_t pb_u64(const struct pb_field *f)
+{
+	const uint8_t *p = f->body.p;
+	size_t n = (size_t)(f->body.end - p);
+
+	if (f->type != PB_VARINT || n - 1 > 1)
+		return pb_u64_slow(f);
+	return n == 1 ? p[0] : (p[0] & 0x7fu) | (unsigned)p[1] << 7;
+}
 
 static inline struct pb pb_msg(const struct pb_field *f)
 {
