@@ -52,6 +52,14 @@ static inline void table_prefetch(const struct table *t, uint64_t hash)
 	__builtin_prefetch(&t->slots[hash & t->mask], 1);
 }
 
+/* What table_next() will most likely find first for 'hash'; any entry, or 0, if nothing. */
+static inline uint32_t table_guess(const struct table *t, uint64_t hash)
+{
+	uint32_t value = t->slots[hash & t->mask].value;
+
+	return value ? value - 1 : 0;
+}
+
 /* The next entry whose hash agrees; false at the first empty slot, where 'at' then stands. */
 static inline bool table_next(const struct table *t, struct probe *at)
 {

@@ -214,8 +214,9 @@ static void judge(struct block *b, size_t i, size_t nvalues)
 static void read_sample(struct block *b, size_t i)
 {
 	struct profile *p = b->d->p;
-	struct span span = b->d->spans[PROFILE_SAMPLE][i];
-	struct pb msg = { span.p, span.p + span.n, &b->st };
+	struct str span = b->d->spans[PROFILE_SAMPLE][i];
+	const uint8_t *start = (const uint8_t *)span.p;
+	struct pb msg = { start, start + span.n, &b->st };
 	struct sample *to = &p->samples[i];
 	struct pb_field f;
 	size_t nvalues = 0;

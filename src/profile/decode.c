@@ -98,13 +98,15 @@ static void note_parts(struct decoder *d)
 			continue;
 		body = pb_msg(&f);
 		vec_push(d->spans[f.num], d->count[f.num], cap[f.num],
-			 ((struct span){ body.p, (size_t)(body.end - body.p) }));
+			 ((struct str){ (const char *)body.p, (size_t)(body.end - body.p) }));
 	}
 }
 
-static struct pb open_span(struct decoder *d, struct span s)
+static struct pb open_span(struct decoder *d, struct str s)
 {
-	return (struct pb){ s.p, s.p + s.n, &d->st };
+	const uint8_t *p = (const uint8_t *)s.p;
+
+	return (struct pb){ p, p + s.n, &d->st };
 }
 
 static void read_strings(struct decoder *d)
@@ -112,11 +114,7 @@ static void read_strings(struct decoder *d)
 	size_t n = d->count[PROFILE_STRING];
 
 	d->strings = mem_new(n, sizeof(*d->strings));
-	for (size_t i = 0; i < n; i++) {
-		struct span s = d->spans[PROFILE_STRING][i];
-
-		d->strings[i] = profile_intern_copy(d->p, (struct str){ (const char *)s.p, s.n });
-	}
+	strings_intern(d->p->strings, d->spans[PROFILE_STRING], n, d->strings);
 	/* Every message names some string, if only by leaving its number out, which means the
 	 * first. */
 	if (n == 0)

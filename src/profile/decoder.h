@@ -30,11 +30,6 @@ enum {
 	PROFILE_FIELDS
 };
 
-struct span {
-	const uint8_t *p;
-	size_t n;
-};
-
 /* From the ids in the file to places in a table: an array for small ids, a hash for others. */
 struct id_map {
 	uint32_t *small; /* ids 0 .. n */
@@ -50,7 +45,7 @@ struct decoder {
 	struct pb_status st;
 	struct pb message; /* the outer one */
 	size_t count[PROFILE_FIELDS];
-	struct span *spans[PROFILE_FIELDS]; /* of the messages and strings */
+	struct str *spans[PROFILE_FIELDS]; /* of the messages and strings */
 	uint32_t *strings;                  /* from an index in the file to ours */
 	struct id_map mappings, functions, locations;
 	bool concatenated;

@@ -23,7 +23,7 @@
 #include "base/wrap.h"
 #include "base/xalloc.h"
 #include "profile/labels.h"
-#include "profile/profile.h"
+#include "profile/merger.h"
 #include "profile/scale.h"
 
 #include <errno.h>
@@ -31,206 +31,13 @@
 /* Fewer samples than this are not worth a second thread. */
 enum { PARALLEL_SAMPLES = 4096, AHEAD = 16 };
 
-struct merger {
-	struct profile *out;
-	struct table samples, locations, functions, mappings, comments;
-	uint64_t *hashes; /* of the samples in 'out'; in place, of those in the source first */
-	bool in_place;
-
-	/* About the source being read: where its parts went, NONE for not yet. */
-	const struct profile *src;
-	uint32_t *location_map, *function_map, *mapping_map;
-	uint32_t *string_map; /* NULL: the strings are those of 'out' */
-};
-
-/* ------------------------------------------------------------------ strings and functions */
-
-static uint32_t map_string(struct merger *m, uint32_t s)
-{
-	if (!m->string_map)
-		return s;
-	if (m->string_map[s] == NONE)
-		m->string_map[s] = profile_intern_copy(m->out, profile_str(m->src, s));
-	return m->string_map[s];
-}
+/* ------------------------------------------------------------------ samples */
 
 /* As map_string(), where NONE stands for "no string". */
 static uint32_t map_optional(struct merger *m, uint32_t s)
 {
 	return s == NONE ? NONE : map_string(m, s);
 }
-
-static uint64_t hash_function(uint32_t i, const void *ctx)
-{
-	const struct function *f = &((const struct profile *)ctx)->functions[i];
-	uint64_t h = hash_mix(f->name, f->file);
-
-	return hash_mix(h, hash_mix(f->system_name, (uint64_t)f->start_line));
-}
-
-static bool same_function(const struct function *a, const struct function *b)
-{
-	return a->name == b->name && a->file == b->file && a->system_name == b->system_name &&
-	       a->start_line == b->start_line;
-}
-
-static uint32_t add_function(struct merger *m, const struct function *from)
-{
-	struct profile *out = m->out;
-	struct function *to = &out->functions[out->nfunctions];
-	struct probe at;
-
-	*to = (struct function){ .id = (uint64_t)out->nfunctions + 1,
-				 .start_line = from->start_line,
-				 .name = map_string(m, from->name),
-				 .system_name = map_string(m, from->system_name),
-				 .file = map_string(m, from->file) };
-	table_reserve(&m->functions, hash_function, out);
-	at = table_probe(&m->functions, hash_function(out->nfunctions, out));
-	while (table_next(&m->functions, &at)) {
-		if (same_function(&out->functions[at.value], to))
-			return at.value;
-	}
-	table_put(&m->functions, &at, out->nfunctions);
-	return out->nfunctions++;
-}
-
-static uint32_t map_function(struct merger *m, uint32_t f)
-{
-	if (m->function_map[f] == NONE)
-		m->function_map[f] = add_function(m, &m->src->functions[f]);
-	return m->function_map[f];
-}
-
-/* ------------------------------------------------------------------ mappings */
-
-/* The address space layout differs from run to run: only sizes, in pages, are compared. */
-static uint64_t mapping_size(const struct mapping *m)
-{
-	uint64_t size = m->limit - m->start + 0xfff;
-
-	return size - size % 0x1000;
-}
-
-static uint32_t mapping_name(const struct mapping *m)
-{
-	return m->build_id ? m->build_id : m->file;
-}
-
-static uint64_t hash_mapping(uint32_t i, const void *ctx)
-{
-	const struct mapping *m = &((const struct profile *)ctx)->mappings[i];
-
-	return hash_mix(mapping_size(m), hash_mix(m->offset, mapping_name(m)));
-}
-
-static bool same_mapping(const struct mapping *a, const struct mapping *b)
-{
-	return mapping_size(a) == mapping_size(b) && a->offset == b->offset &&
-	       mapping_name(a) == mapping_name(b);
-}
-
-static uint32_t add_mapping(struct merger *m, const struct mapping *from)
-{
-	struct profile *out = m->out;
-	struct mapping *to = &out->mappings[out->nmappings];
-	struct probe at;
-
-	*to = *from;
-	to->id = (uint64_t)out->nmappings + 1;
-	to->file = map_string(m, from->file);
-	to->build_id = map_string(m, from->build_id);
-	table_reserve(&m->mappings, hash_mapping, out);
-	at = table_probe(&m->mappings, hash_mapping(out->nmappings, out));
-	while (table_next(&m->mappings, &at)) {
-		if (same_mapping(&out->mappings[at.value], to))
-			return at.value;
-	}
-	table_put(&m->mappings, &at, out->nmappings);
-	return out->nmappings++;
-}
-
-static uint32_t map_mapping(struct merger *m, uint32_t i)
-{
-	if (i == NONE)
-		return NONE;
-	if (m->mapping_map[i] == NONE)
-		m->mapping_map[i] = add_mapping(m, &m->src->mappings[i]);
-	return m->mapping_map[i];
-}
-
-/* ------------------------------------------------------------------ locations */
-
-static uint64_t hash_location(uint32_t i, const void *ctx)
-{
-	const struct profile *p = ctx;
-	const struct location *l = &p->locations[i];
-	uint64_t start = l->mapping == NONE ? 0 : p->mappings[l->mapping].start;
-	uint64_t h = hash_mix(l->address - start, l->mapping + ((uint64_t)l->is_folded << 32));
-
-	for (uint32_t k = 0; k < l->nlines; k++) {
-		const struct line *ln = &p->lines[l->line + k];
-
-		h = hash_mix(h ^ ln->function, (uint64_t)ln->line ^ ((uint64_t)ln->column << 32));
-	}
-	return h;
-}
-
-static bool same_line(const struct line *a, const struct line *b)
-{
-	return a->function == b->function && a->line == b->line && a->column == b->column;
-}
-
-static bool same_location(const struct profile *p, const struct location *a,
-			  const struct location *b)
-{
-	if (a->address != b->address || a->mapping != b->mapping || a->nlines != b->nlines ||
-	    a->is_folded != b->is_folded)
-		return false;
-	for (uint32_t i = 0; i < a->nlines; i++) {
-		if (!same_line(&p->lines[a->line + i], &p->lines[b->line + i]))
-			return false;
-	}
-	return true;
-}
-
-static uint32_t add_location(struct merger *m, const struct location *from)
-{
-	struct profile *out = m->out;
-	struct location *to = &out->locations[out->nlocations];
-	struct probe at;
-
-	*to = *from;
-	to->id = (uint64_t)out->nlocations + 1;
-	to->mapping = map_mapping(m, from->mapping);
-	if (to->mapping != NONE)
-		to->address +=
-			out->mappings[to->mapping].start - m->src->mappings[from->mapping].start;
-	to->line = out->nlines;
-	for (uint32_t i = 0; i < from->nlines; i++) {
-		out->lines[to->line + i] = m->src->lines[from->line + i];
-		out->lines[to->line + i].function =
-			map_function(m, m->src->lines[from->line + i].function);
-	}
-	table_reserve(&m->locations, hash_location, out);
-	at = table_probe(&m->locations, hash_location(out->nlocations, out));
-	while (table_next(&m->locations, &at)) {
-		if (same_location(out, &out->locations[at.value], to))
-			return at.value;
-	}
-	table_put(&m->locations, &at, out->nlocations);
-	out->nlines += from->nlines;
-	return out->nlocations++;
-}
-
-static inline uint32_t map_location(struct merger *m, uint32_t l)
-{
-	if (m->location_map[l] == NONE)
-		m->location_map[l] = add_location(m, &m->src->locations[l]);
-	return m->location_map[l];
-}
-
-/* ------------------------------------------------------------------ samples */
 
 static bool is_zero(const int64_t *values, uint32_t n)
 {
@@ -248,7 +55,7 @@ static uint64_t map_stack(struct merger *m, const struct sample *from)
 	const uint32_t *stack = m->src->stacks + from->stack;
 
 	for (uint32_t i = 0; i < from->depth; i++)
-		to[i] = map_location(m, stack[i]);
+		to[i] = m->location_map[stack[i]];
 	return hash_bytes(to, from->depth * sizeof(*to), 0);
 }
 
@@ -387,6 +194,18 @@ static void renumber(int t, void *ctx)
 	}
 }
 
+/* Drops those that another part has used already; returns how many are left. */
+static size_t keep_new(const struct merger *m, uint32_t *used, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		used[kept] = used[i];
+		kept += m->location_map[used[i]] == NONE;
+	}
+	return kept;
+}
+
 static void tidy_samples(struct merger *m)
 {
 	size_t n = m->src->nsamples;
@@ -399,8 +218,7 @@ static void tidy_samples(struct merger *m)
 					  .end = n * (size_t)(t + 1) / (size_t)width };
 	par_run(width, find_used, parts);
 	for (int t = 0; t < width; t++) {
-		for (size_t i = 0; i < parts[t].nused; i++)
-			(void)map_location(m, parts[t].used[i]);
+		map_locations(m, parts[t].used, keep_new(m, parts[t].used, parts[t].nused));
 		free(parts[t].used);
 	}
 	par_run(width, renumber, parts);
@@ -413,6 +231,19 @@ static void tidy_samples(struct merger *m)
 	}
 	m->out->nstacks = m->src->nstacks;
 	m->out->nlabels = m->src->nlabels;
+}
+
+static void copy_samples(struct merger *m)
+{
+	struct part all = { .m = m, .end = m->src->nsamples };
+
+	find_used(0, &all);
+	map_locations(m, all.used, all.nused);
+	free(all.used);
+	for (size_t i = 0; i < m->src->nsamples; i++) {
+		if (!is_zero(sample_values(m->src, i), m->src->ntypes))
+			copy_sample(m, i);
+	}
 }
 
 /* ------------------------------------------------------------------ the walk */
@@ -443,10 +274,8 @@ static void add_source(struct merger *m, const struct profile *src)
 		map_mapping(m, 0);
 	if (m->in_place)
 		tidy_samples(m);
-	for (size_t i = 0; !m->in_place && i < src->nsamples; i++) {
-		if (!is_zero(sample_values(src, i), src->ntypes))
-			copy_sample(m, i);
-	}
+	else
+		copy_samples(m);
 }
 
 static uint64_t hash_comment(uint32_t i, const void *ctx)

@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+enum { BATCH = 32 };
+
 static uint64_t hash_string(uint32_t i, const void *ctx)
 {
 	const struct strings *s = ctx;
@@ -49,17 +51,47 @@ static bool find(const struct strings *s, struct str key, struct probe *at)
 	return false;
 }
 
-static uint32_t intern(struct strings *s, struct str key, bool copy)
+static uint32_t intern_hashed(struct strings *s, struct str key, uint64_t hash, bool copy)
 {
 	struct probe at;
 
 	table_reserve(&s->index, hash_string, s);
-	at = table_probe(&s->index, hash_bytes(key.p, key.n, 0));
+	at = table_probe(&s->index, hash);
 	if (find(s, key, &at))
 		return at.value;
 	table_put(&s->index, &at, (uint32_t)s->n);
 	vec_push(s->at, s->n, s->cap, copy ? xarena_str(&s->arena, key) : key);
 	return (uint32_t)s->n - 1;
+}
+
+static uint32_t intern(struct strings *s, struct str key, bool copy)
+{
+	return intern_hashed(s, key, hash_bytes(key.p, key.n, 0), copy);
+}
+
+/*
+ * Each step for all of the batch asks for the memory that the next one reads: slot, entry, bytes.
+ */
+static void intern_batch(struct strings *s, const struct str *keys, size_t n, uint32_t *numbers)
+{
+	uint64_t hashes[BATCH];
+
+	for (size_t i = 0; i < n; i++) {
+		hashes[i] = hash_bytes(keys[i].p, keys[i].n, 0);
+		table_prefetch(&s->index, hashes[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		__builtin_prefetch(&s->at[table_guess(&s->index, hashes[i])]);
+	for (size_t i = 0; i < n; i++)
+		__builtin_prefetch(s->at[table_guess(&s->index, hashes[i])].p);
+	for (size_t i = 0; i < n; i++)
+		numbers[i] = intern_hashed(s, keys[i], hashes[i], true);
+}
+
+void strings_intern(struct strings *s, const struct str *keys, size_t n, uint32_t *numbers)
+{
+	for (size_t i = 0; i < n; i += BATCH)
+		intern_batch(s, keys + i, n - i < BATCH ? n - i : BATCH, numbers + i);
 }
 
 struct strings *strings_new(void)

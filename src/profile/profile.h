@@ -141,6 +141,9 @@ struct strings *strings_new(void);
 /* What the last profile releases, or the caller of strings_new(), is freed. */
 void strings_release(struct strings *s);
 
+/* The numbers of 'n' strings, each of which is copied if it is new. */
+void strings_intern(struct strings *s, const struct str *keys, size_t n, uint32_t *numbers);
+
 /*
  * An empty profile that shares 'strings', or has its own if that is NULL.  Threads must not work on
  * profiles that share strings.  Ends the program when out of memory.
