@@ -15,7 +15,7 @@
 
 #include <stdlib.h>
 
-enum { PARALLEL_STACKS = 1 << 16, PICK = 64, LARGEST_GRID = 1 << 18 };
+enum { PARALLEL_STACKS = 1 << 16, PICK = 64, PENDING = 64, LARGEST_GRID = 1 << 18 };
 
 static int width_for(const struct profile *p)
 {
@@ -223,17 +223,22 @@ static void edge_sums_release(struct edge_sums *e)
 	free(e->divs);
 }
 
-static struct edge_sum *find_slot(const struct edge_sums *e, uint64_t key)
+/* Where the edge is, or would be if no other were in its way. */
+static struct edge_sum *first_slot(const struct edge_sums *e, uint64_t key)
 {
-	size_t i;
-
 	if (e->grid)
 		return &e->slots[e->grid->dst[(uint32_t)key] * e->grid->nsrc +
 				 e->grid->src[key >> 32]];
-	i = hash_mix(key, 5) & e->mask;
-	while (e->slots[i].key != key && e->slots[i].key != NO_EDGE)
-		i = (i + 1) & e->mask;
-	return &e->slots[i];
+	return &e->slots[hash_mix(key, 5) & e->mask];
+}
+
+static struct edge_sum *find_slot(const struct edge_sums *e, uint64_t key)
+{
+	struct edge_sum *slot = first_slot(e, key);
+
+	while (slot->key != key && slot->key != NO_EDGE)
+		slot = slot == e->slots + e->mask ? e->slots : slot + 1;
+	return slot;
 }
 
 static void edge_sums_grow(struct edge_sums *e)
@@ -295,10 +300,22 @@ struct stamp {
 	uint32_t number;
 };
 
-static void add_edge(struct edge_sums *sums, uint32_t src, uint32_t dst, const struct stamp *s,
-		     bool residual, bool inlined)
+/*
+ * Edges of one sample that are still to be added.  Where each of them is summed up is a cache miss;
+ * known in advance, the misses do not wait for each other.
+ */
+struct pending {
+	size_t n;
+	struct {
+		uint64_t key;
+		bool residual, inlined;
+	} edges[PENDING];
+};
+
+static void add_edge(struct edge_sums *sums, uint64_t key, const struct stamp *s, bool residual,
+		     bool inlined)
 {
-	struct edge_sum *e = edge_sum_for(sums, (uint64_t)src << 32 | dst);
+	struct edge_sum *e = edge_sum_for(sums, key);
 
 	if (e->stamp == s->number)
 		return;
@@ -308,6 +325,13 @@ static void add_edge(struct edge_sums *sums, uint32_t src, uint32_t dst, const s
 		sums->divs[e - sums->slots] = wrap_add(sums->divs[e - sums->slots], s->d);
 	e->residual |= residual;
 	e->inlined &= inlined;
+}
+
+static void add_pending(struct edge_sums *sums, struct pending *p, const struct stamp *s)
+{
+	for (size_t i = 0; i < p->n; i++)
+		add_edge(sums, p->edges[i].key, s, p->edges[i].residual, p->edges[i].inlined);
+	p->n = 0;
 }
 
 /* The nearest frame above location 'i' that is kept, or NONE; says whether others are between. */
@@ -326,7 +350,8 @@ static uint32_t caller_above(const struct edge_walk *walk, const uint32_t *stack
 
 /* The edges to the frames of one location, whose caller is 'parent'. */
 static void add_location_edges(const struct edge_walk *walk, uint32_t loc, uint32_t parent,
-			       bool residual, struct edge_sums *sums, const struct stamp *stamp)
+			       bool residual, struct edge_sums *sums, struct pending *pending,
+			       const struct stamp *stamp)
 {
 	const struct nodes *n = walk->n;
 	uint32_t first = n->first[loc], outermost = n->first[loc + 1] - 1;
@@ -338,8 +363,16 @@ static void add_location_edges(const struct edge_walk *walk, uint32_t loc, uint3
 			residual = true;
 			continue;
 		}
-		if (parent != NONE && node != parent && (!walk->wanted || walk->wanted[node]))
-			add_edge(sums, parent, node, stamp, residual, f != outermost);
+		if (parent != NONE && node != parent && (!walk->wanted || walk->wanted[node])) {
+			uint64_t key = (uint64_t)parent << 32 | node;
+
+			if (pending->n == PENDING)
+				add_pending(sums, pending, stamp);
+			pending->edges[pending->n].key = key;
+			pending->edges[pending->n].residual = residual;
+			pending->edges[pending->n++].inlined = f != outermost;
+			__builtin_prefetch(first_slot(sums, key), 1);
+		}
 		parent = node;
 		residual = false;
 	}
@@ -353,8 +386,10 @@ static void add_edges(const struct edge_walk *walk, const struct sample *s, stru
 		      const struct stamp *stamp)
 {
 	const uint32_t *stack = walk->n->p->stacks + s->stack;
+	struct pending pending;
 	uint32_t picked[PICK];
 
+	pending.n = 0;
 	for (uint32_t end = s->depth; end > 0;) {
 		uint32_t begin = end > PICK ? end - PICK : 0, n = 0;
 
@@ -367,10 +402,11 @@ static void add_edges(const struct edge_walk *walk, const struct sample *s, stru
 			uint32_t i = picked[n];
 			uint32_t parent = caller_above(walk, stack, i, s->depth, &residual);
 
-			add_location_edges(walk, stack[i], parent, residual, sums, stamp);
+			add_location_edges(walk, stack[i], parent, residual, sums, &pending, stamp);
 		}
 		end = begin;
 	}
+	add_pending(sums, &pending, stamp);
 }
 
 static void look_at_location(struct edge_walk *walk, uint32_t l)

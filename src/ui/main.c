@@ -20,6 +20,8 @@
 #include "ui/viewer.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -157,6 +159,17 @@ static int print_dump(const struct request *rq, struct err *err)
 	return print(&o) ? -EIO : 0;
 }
 
+/*
+ * Memory that one step gives back, the next one wants: the kernel would only take it away, which
+ * interrupts all cores, and clear it again.  One heap, so that what a thread frees is everybody's.
+ */
+static void keep_memory(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
+}
+
 int main(int argc, char **argv)
 {
 	const struct word *word = own_word(argc, argv);
@@ -164,6 +177,7 @@ int main(int argc, char **argv)
 	struct err err = { "" };
 	int rc;
 
+	keep_memory();
 	use_time_zone();
 	terminal_init(&terminal);
 	catch_signals();
