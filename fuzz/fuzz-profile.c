@@ -124,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1)
 		return 0;
-	if (profile_decode((struct str){ (const char *)data + 1, size - 1 }, NULL, &p, NULL) != 0)
+	if (profile_decode((struct str){ (const char *)data + 1, size - 1 }, NULL, NULL, &p, NULL) != 0)
 		return 0;
 	if (profile_combine(&p, 1, &p, NULL) != 0)
 		return 0;

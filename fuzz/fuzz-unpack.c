@@ -36,7 +36,7 @@ static void check_any(const uint8_t *data, size_t size)
 {
 	struct file_bytes b = copy(data, size);
 	struct err err = { "" };
-	int rc = unpack(&b, MAX, NULL, &err);
+	int rc = unpack(&b, MAX, NULL, NULL, &err);
 
 	if (rc == 0) {
 		assert(b.n <= MAX || b.n == size);
@@ -52,7 +52,7 @@ static void check_same(struct file_bytes *packed, const uint8_t *data, size_t si
 {
 	struct err err = { "" };
 
-	assert(unpack(packed, size, NULL, &err) == 0);
+	assert(unpack(packed, size, NULL, NULL, &err) == 0);
 	assert(packed->n == size && (size == 0 || memcmp(packed->p, data, size) == 0));
 	file_bytes_release(packed);
 }

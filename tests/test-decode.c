@@ -39,7 +39,7 @@ static struct profile *decode(struct str bytes)
 	struct profile *p = NULL;
 	struct err err = { "" };
 
-	if (profile_decode(bytes, NULL, &p, &err) != 0)
+	if (profile_decode(bytes, NULL, NULL, &p, &err) != 0)
 		fail_msg("%s", err.msg);
 	return p;
 }
@@ -49,7 +49,7 @@ static void refuse(struct str bytes, int code, const char *why)
 	struct profile *mark = (struct profile *)&mark, *p = mark;
 	struct err err = { "" };
 
-	assert_int_equal(profile_decode(bytes, NULL, &p, &err), code);
+	assert_int_equal(profile_decode(bytes, NULL, NULL, &p, &err), code);
 	assert_ptr_equal(p, mark);
 	assert_string_equal(err.msg, why);
 }
@@ -208,7 +208,7 @@ static void a_truncated_profile_is_never_accepted_by_accident(void **state)
 		AUTO(freep) char *exact = malloc(n);
 
 		memcpy(exact, bytes, n);
-		if (profile_decode((struct str){ exact, n }, NULL, &p, NULL) == 0)
+		if (profile_decode((struct str){ exact, n }, NULL, NULL, &p, NULL) == 0)
 			assert_int_equal(p->nsamples, 0);
 	}
 }

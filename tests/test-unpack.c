@@ -78,7 +78,7 @@ static int unpack_made(size_t max, struct file_bytes *b, struct err *err)
 {
 	*b = (struct file_bytes){ malloc(made.n + 1), made.n, false };
 	memcpy(b->p, made.p, made.n);
-	return unpack(b, max, NULL, err);
+	return unpack(b, max, NULL, NULL, err);
 }
 
 static void assert_unpacks(const void *p, size_t n)
@@ -300,7 +300,7 @@ static void the_compressed_file_is_let_go(void **state)
 	add_member("text");
 	assert_int_equal(write(fd, made.p, made.n), made.n);
 	assert_int_equal(file_read(path, MAX, &b, NULL), 0);
-	assert_int_equal(unpack(&b, MAX, NULL, NULL), 0);
+	assert_int_equal(unpack(&b, MAX, NULL, NULL, NULL), 0);
 	assert_int_equal(b.n, 4);
 	assert_memory_equal(b.p, "text", 4);
 	file_bytes_release(&b);

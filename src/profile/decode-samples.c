@@ -7,7 +7,8 @@
  * One of the cores first reads the other tables.  The others do not wait for it: they take location
  * ids for places (1, 2, 3 ... is how nearly every file numbers them) and strings for what the file
  * calls them.  Where the first turns out wrong, the samples are read again; the second is put right
- * at the end.
+ * at the end.  For the same reasons samples can be read while the end of the file is still being
+ * unpacked (head-start.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,18 +30,6 @@ enum { SHORTEST_LABEL = 4 };
 
 /* Fewer samples than this are not worth a second thread. */
 enum { PARALLEL_SAMPLES = 4096, BLOCKS = 4 };
-
-/* A block of samples, and what went wrong in it. */
-struct block {
-	struct decoder *d;
-	size_t begin, end;
-	uint64_t stack, label; /* where the next ones go */
-
-	struct pb_status st;
-	bool unknown; /* a location does not exist */
-	size_t bad;   /* the first sample that is not valid, or SIZE_MAX */
-	size_t bad_nvalues;
-};
 
 struct job {
 	struct decoder *d;
@@ -87,21 +76,23 @@ static inline size_t two_varints(const uint8_t *p, uint32_t v[2])
 static const uint8_t *read_places(struct block *b, const struct pb_field *f, uint32_t *to,
 				  size_t *n)
 {
-	size_t most = b->d->count[PROFILE_LOCATION];
 	const uint8_t *p = f->body.p, *end = f->body.end;
+	uint32_t top = b->top_place;
 
-	while (p < end && b->d->message.end - p >= 8) {
+	while (p < end && b->st.limit - p >= 8) {
 		uint32_t v[2];
 		size_t len = two_varints(p, v);
 
 		if (len == 0 || len > (size_t)(end - p))
 			break;
 		p += len;
-		b->unknown |= v[0] - 1 >= most || v[1] - 1 >= most;
 		to[*n] = v[0] - 1;
 		to[*n + 1] = v[1] - 1;
+		top = to[*n] > top ? to[*n] : top;
+		top = to[*n + 1] > top ? to[*n + 1] : top;
 		*n += 2;
 	}
+	b->top_place = top;
 	return p;
 }
 
@@ -117,9 +108,11 @@ static size_t read_stack(struct block *b, const struct pb_field *f, uint32_t *to
 	while (pb_varint(&rest, &id)) {
 		uint64_t place = ids ? id_map_find(ids, id) : id - 1;
 
-		b->unknown |= place >= b->d->count[PROFILE_LOCATION];
+		if (place > b->top_place)
+			b->top_place = place > NONE ? NONE : (uint32_t)place;
 		to[n++] = (uint32_t)place;
 	}
+	b->unknown |= b->top_place >= b->nplaces;
 	return n;
 }
 
@@ -149,8 +142,10 @@ static uint32_t label_string(struct block *b, const struct pb *at, uint64_t i, u
 {
 	if (i == 0)
 		return none;
-	if (i < b->d->count[PROFILE_STRING])
+	if (i < b->nstrings) {
+		b->top_string = i > b->top_string ? (uint32_t)i : b->top_string;
 		return (uint32_t)i;
+	}
 	pb_fail(at, "string index is out of range");
 	return none;
 }
@@ -281,42 +276,160 @@ static void run(struct job *job, void (*each)(struct block *b), bool with_tables
 	par_run(job->width, work, job);
 }
 
-/* Blocks of about the same number of bytes. */
-static void divide(struct job *job, size_t bytes)
+static size_t bytes_of(const struct decoder *d, size_t from, size_t to)
+{
+	size_t bytes = 0;
+
+	for (size_t i = from; i < to; i++)
+		bytes += d->spans[PROFILE_SAMPLE][i].n;
+	return bytes;
+}
+
+/* What has not been read ahead, in blocks of about the same number of bytes. */
+static void divide(struct job *job)
 {
 	struct decoder *d = job->d;
-	size_t n = d->count[PROFILE_SAMPLE], done = 0, i = 0;
+	size_t n = d->count[PROFILE_SAMPLE], i = d->ahead.end;
+	size_t done = bytes_of(d, 0, i), start = done, bytes = bytes_of(d, i, n);
 
 	for (int t = 0; t < job->nblocks; t++) {
 		job->blocks[t] = (struct block){ .d = d,
 						 .begin = i,
 						 .stack = done,
 						 .label = done / SHORTEST_LABEL,
+						 .nplaces = d->count[PROFILE_LOCATION],
+						 .nstrings = d->count[PROFILE_STRING],
 						 .st = { .start = d->st.start,
 							 .limit = d->st.limit },
 						 .bad = SIZE_MAX };
-		while (i < n && done < bytes * (size_t)(t + 1) / (size_t)job->nblocks)
+		while (i < n && done - start < bytes * (size_t)(t + 1) / (size_t)job->nblocks)
 			done += d->spans[PROFILE_SAMPLE][i++].n;
 		job->blocks[t].end = t + 1 == job->nblocks ? n : i;
 	}
 }
 
-static size_t make_room(struct decoder *d)
+/* All samples, in blocks of about the same number. */
+static void share(struct job *job)
+{
+	size_t n = job->d->count[PROFILE_SAMPLE];
+
+	for (int t = 0; t < job->nblocks; t++) {
+		job->blocks[t].begin = n * (size_t)t / (size_t)job->nblocks;
+		job->blocks[t].end = n * (size_t)(t + 1) / (size_t)job->nblocks;
+	}
+}
+
+/* Room for 'n' samples that take 'bytes' in the file. */
+static void make_room(struct decoder *d, size_t n, size_t bytes)
 {
 	struct profile *p = d->p;
-	size_t n = d->count[PROFILE_SAMPLE], bytes = 0;
 
-	for (size_t i = 0; i < n; i++)
-		bytes += d->spans[PROFILE_SAMPLE][i].n;
+	d->room = n;
+	d->bytes = bytes;
 	p->ntypes = (uint32_t)d->count[PROFILE_SAMPLE_TYPE];
 	p->samples = decoder_alloc(d, n, sizeof(*p->samples));
 	p->values = decoder_alloc(d, n * p->ntypes, sizeof(*p->values));
-	p->nstacks = bytes;
-	p->stacks = decoder_alloc(d, p->nstacks, sizeof(*p->stacks));
-	p->nlabels = bytes / SHORTEST_LABEL + 1;
-	p->labels = decoder_alloc_sparse(d, p->nlabels, sizeof(*p->labels));
-	return bytes;
+	p->stacks = decoder_alloc(d, bytes, sizeof(*p->stacks));
+	p->labels = decoder_alloc_sparse(d, bytes / SHORTEST_LABEL + 1, sizeof(*p->labels));
 }
+
+/* ------------------------------------------------------------------ ahead of the others */
+
+/*
+ * The next part of the message, if it is there as a whole.  Returns how long it is, 0 if it is not,
+ * or SIZE_MAX if it is of an unusual kind.
+ */
+static size_t next_part(const uint8_t *p, const uint8_t *end, struct str *part)
+{
+	size_t left = (size_t)(end - p), head = 1, len;
+
+	if (left < 16)
+		return 0;
+	if ((p[0] & 0x87) == PB_VARINT) {
+		len = pb_varint_size(p + 1);
+		return len > 8 ? SIZE_MAX : 1 + len;
+	}
+	if ((p[0] & 0x87) != PB_BYTES)
+		return SIZE_MAX;
+	len = p[head++] & 0x7f;
+	for (unsigned shift = 7; p[head - 1] >= 0x80; shift += 7) {
+		if (shift > 21)
+			return SIZE_MAX;
+		len |= (size_t)(p[head++] & 0x7f) << shift;
+	}
+	*part = (struct str){ (const char *)p + head, len };
+	return head + len <= left ? head + len : 0;
+}
+
+static bool note_ahead(struct decoder *d, const uint8_t *end)
+{
+	for (;;) {
+		struct str part = { 0 };
+		const uint8_t *p = d->rest.p;
+		size_t len = next_part(p, end, &part);
+
+		if (len == 0 || len == SIZE_MAX)
+			return len == 0;
+		if (part.p && p[0] >> 3 <= PROFILE_STRING && p[0] >> 3 >= PROFILE_SAMPLE_TYPE)
+			decoder_note(d, p[0] >> 3, part);
+		d->rest.p += len;
+	}
+}
+
+static bool make_room_ahead(struct decoder *d, size_t expected)
+{
+	/* A sample with a stack, a value and what announces them takes more than this. */
+	enum { SMALL_SAMPLE = 16 };
+
+	if (d->count[PROFILE_SAMPLE_TYPE] == 0)
+		return false;
+	make_room(d, expected / SMALL_SAMPLE, expected);
+	d->ahead = (struct block){ .d = d,
+				   .nplaces = NONE,
+				   .nstrings = NONE,
+				   .st = { .start = d->st.start },
+				   .bad = SIZE_MAX };
+	return !d->st.why;
+}
+
+bool decode_ahead(struct decoder *d, const uint8_t *end, size_t expected, const atomic_bool *over)
+{
+	struct block *b = &d->ahead;
+
+	if (!note_ahead(d, end))
+		return false;
+	if (d->count[PROFILE_SAMPLE] == 0)
+		return true;
+	if (!d->p->samples && !make_room_ahead(d, expected))
+		return false;
+	b->st.limit = end;
+	while (b->end < d->count[PROFILE_SAMPLE] && b->end < d->room && !*over) {
+		/* The bytes of a sample bound what it takes in each array. */
+		if (d->spans[PROFILE_SAMPLE][b->end].p + d->spans[PROFILE_SAMPLE][b->end].n >
+		    (const char *)d->st.start + d->bytes)
+			return false;
+		read_sample(b, b->end++);
+		if (b->st.why || b->bad != SIZE_MAX)
+			return false;
+	}
+	return b->end < d->room;
+}
+
+/* Whether what was read ahead can stay, as far as can be said before the tables are read. */
+static bool is_of_use(const struct decoder *d, size_t bytes)
+{
+	return d->ahead.end > 0 && !d->ahead.st.why && d->ahead.bad == SIZE_MAX &&
+	       d->room >= d->count[PROFILE_SAMPLE] && d->bytes >= bytes &&
+	       d->p->ntypes == d->count[PROFILE_SAMPLE_TYPE];
+}
+
+static bool is_wrong(const struct decoder *d)
+{
+	return d->ahead.end > 0 && (d->ahead.top_place >= d->count[PROFILE_LOCATION] ||
+				    d->ahead.top_string >= d->count[PROFILE_STRING]);
+}
+
+/* ------------------------------------------------------------------ all together */
 
 static void collect(struct job *job, struct sample_verdict *verdict)
 {
@@ -331,24 +444,33 @@ static void collect(struct job *job, struct sample_verdict *verdict)
 void decode_samples(struct decoder *d, struct sample_verdict *verdict)
 {
 	struct job job = { .d = d };
-	size_t bytes = make_room(d);
-	bool many = d->count[PROFILE_SAMPLE] >= PARALLEL_SAMPLES;
+	size_t n = d->count[PROFILE_SAMPLE], bytes = bytes_of(d, 0, n);
+	bool many = n >= PARALLEL_SAMPLES;
 
+	if (!is_of_use(d, bytes)) {
+		d->ahead.end = 0;
+		make_room(d, n, bytes);
+	}
 	if (d->st.why)
 		return;
-	d->p->nsamples = d->count[PROFILE_SAMPLE];
+	d->p->nsamples = n;
+	d->p->nstacks = bytes;
+	d->p->nlabels = bytes / SHORTEST_LABEL + 1;
 	job.width = many ? par_width() : 1;
 	job.nblocks = many ? BLOCKS : 1;
-	divide(&job, bytes);
+	divide(&job);
 	run(&job, read_block, true);
 	if (d->st.why || d->concatenated)
 		return;
-	if (!d->locations.dense) {
+	if (!d->locations.dense || is_wrong(d)) {
 		d->ids_known = true;
-		divide(&job, bytes);
+		d->ahead.end = 0;
+		divide(&job);
 		run(&job, read_block, false);
 	}
 	collect(&job, verdict);
-	if (!d->st.why)
-		run(&job, resolve_block, false);
+	if (d->st.why)
+		return;
+	share(&job);
+	run(&job, resolve_block, false);
 }

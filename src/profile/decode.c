@@ -84,21 +84,24 @@ static uint32_t string(struct decoder *d, const struct pb_field *f)
 
 /* ------------------------------------------------------------------ the outer message */
 
+void decoder_note(struct decoder *d, uint64_t field, struct str part)
+{
+	vec_push(d->spans[field], d->count[field], d->cap[field], part);
+}
+
 /* Finds the parts of the message that are messages or strings themselves. */
 static void note_parts(struct decoder *d)
 {
-	struct pb msg = d->message;
-	size_t cap[PROFILE_FIELDS] = { 0 };
 	struct pb_field f;
 
-	while (pb_next(&msg, &f)) {
+	while (pb_next(&d->rest, &f)) {
 		struct pb body;
 
 		if (!is_message(f.num))
 			continue;
 		body = pb_msg(&f);
-		vec_push(d->spans[f.num], d->count[f.num], cap[f.num],
-			 ((struct str){ (const char *)body.p, (size_t)(body.end - body.p) }));
+		decoder_note(d, f.num,
+			     (struct str){ (const char *)body.p, (size_t)(body.end - body.p) });
 	}
 }
 
@@ -404,7 +407,7 @@ static int check_samples(const struct profile *p, const struct sample_verdict *v
 	return err_set(err, -EILSEQ, "sample has nil location");
 }
 
-static void decoder_release(struct decoder *d)
+void decoder_release(struct decoder *d)
 {
 	for (int i = 0; i < PROFILE_FIELDS; i++)
 		free(d->spans[i]);
@@ -443,19 +446,25 @@ static int read_all(struct decoder *d, struct err *err)
 	return rc ? rc : profile_check_tables(d->p, err);
 }
 
-int profile_decode(struct str bytes, struct strings *strings, struct profile **out,
-		   struct err *err)
+void decoder_init(struct decoder *d, struct strings *strings)
+{
+	*d = (struct decoder){ .p = profile_new(strings) };
+}
+
+int profile_decode(struct str bytes, struct strings *strings, struct head_start *ahead,
+		   struct profile **out, struct err *err)
 {
 	AUTO(decoder_release) struct decoder d = { 0 };
-	struct pb msg = pb_open(bytes.p, bytes.n, &d.st);
 	int rc;
 
+	if (!ahead || !head_start_take(ahead, &d))
+		decoder_init(&d, strings);
 	if (bytes.n == 0)
 		return err_set(err, -ENODATA, "empty input file");
 	if (bytes.n > UINT32_MAX)
 		return err_set(err, -ENOMEM, "profile is larger than 4 GiB");
-	d.p = profile_new(strings);
-	d.message = msg;
+	d.message = pb_open(bytes.p, bytes.n, &d.st);
+	d.rest = d.rest.p ? (struct pb){ d.rest.p, d.message.end, &d.st } : d.message;
 	rc = read_all(&d, err);
 	if (rc == 0)
 		*out = TAKE(d.p);

@@ -10,6 +10,8 @@
 #include "profile/profile.h"
 #include "wire/pb.h"
 
+#include <stdatomic.h>
+
 /* Field numbers, of the outer message, from profile.proto. */
 enum {
 	PROFILE_SAMPLE_TYPE = 1,
@@ -40,17 +42,40 @@ struct id_map {
 	size_t stride;
 };
 
+struct decoder;
+
+/* Samples that one thread reads, and what went wrong with them. */
+struct block {
+	struct decoder *d;
+	size_t begin, end;
+	uint64_t stack, label; /* where the next ones go */
+	size_t nplaces;        /* there are so many locations, */
+	size_t nstrings;       /* and so many strings */
+
+	uint32_t top_place, top_string; /* the largest that were used */
+	struct pb_status st;
+	bool unknown; /* a location does not exist */
+	size_t bad;   /* the first sample that is not valid, or SIZE_MAX */
+	size_t bad_nvalues;
+};
+
 struct decoder {
 	struct profile *p;
 	struct pb_status st;
 	struct pb message; /* the outer one */
-	size_t count[PROFILE_FIELDS];
+	struct pb rest;    /* what of it has not been divided into parts yet */
+	struct block ahead; /* samples 0 .. ahead.end have been read before all bytes were there */
+	size_t room, bytes; /* for samples, and for bytes of samples, then */
+	size_t count[PROFILE_FIELDS], cap[PROFILE_FIELDS];
 	struct str *spans[PROFILE_FIELDS]; /* of the messages and strings */
 	uint32_t *strings;                  /* from an index in the file to ours */
 	struct id_map mappings, functions, locations;
 	bool concatenated;
 	bool ids_known; /* 'locations' is filled in */
 };
+
+void decoder_init(struct decoder *d, struct strings *strings);
+void decoder_release(struct decoder *d);
 
 /* Memory of the profile; NULL, and a failure in d->st, when there is none. */
 void *decoder_alloc(struct decoder *d, size_t n, size_t size);
@@ -81,5 +106,15 @@ void decode_samples(struct decoder *d, struct sample_verdict *verdict);
 
 /* Reads everything but the samples. */
 void decode_tables(struct decoder *d);
+
+/* Remembers where the next part of the outer message is. */
+void decoder_note(struct decoder *d, uint64_t field, struct str part);
+
+/*
+ * decode_ahead() reads the samples in that part of the message that is there already, up to 'end',
+ * or some of them if 'over' becomes true.  'expected' is how large the whole is likely to be.
+ * Returns whether there is any point in going on: only what is as usual can be read ahead.
+ */
+bool decode_ahead(struct decoder *d, const uint8_t *end, size_t expected, const atomic_bool *over);
 
 #endif /* PROFILE_DECODER_H */

@@ -28,10 +28,11 @@ static int unrecognized(struct str b, const struct err *place, struct err *err)
 	return err_set(err, -EBADMSG, "parsing profile: unrecognized profile format");
 }
 
-int profile_parse(struct str bytes, struct strings *strings, struct profile **out, struct err *err)
+int profile_parse(struct str bytes, struct strings *strings, struct head_start *ahead,
+		  struct profile **out, struct err *err)
 {
 	struct err place;
-	int rc = profile_decode(bytes, strings, out, &place);
+	int rc = profile_decode(bytes, strings, ahead, out, &place);
 
 	if (rc == 0)
 		return 0;

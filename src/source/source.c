@@ -260,7 +260,7 @@ int source_read(const struct source_request *rq, struct source_bytes *out, struc
 	rc = read_any(&full, &a, &b, err);
 	arena_release(&a);
 	if (rc == 0)
-		rc = unpack(&b.bytes, full.max, full.notify, err);
+		rc = unpack(&b.bytes, full.max, full.watcher, full.notify, err);
 	if (rc)
 		source_bytes_release(&b);
 	else

@@ -20,6 +20,7 @@
 
 struct err;
 struct notify;
+struct unpack_watcher;
 
 /* The largest profile unless the caller says otherwise: four gigabytes. */
 #define SOURCE_MAX_BYTES ((size_t)4 << 30)
@@ -32,6 +33,7 @@ struct source_request {
 	struct http_tls tls;
 	struct proxy_rules proxy;
 	struct notify *notify;             /* or NULL */
+	struct unpack_watcher *watcher;    /* or NULL; see unpack.h */
 	const volatile sig_atomic_t *stop; /* or NULL; not 0: give up */
 
 	/* For converting perf.data files, which another program does. */

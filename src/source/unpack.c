@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/notify.h"
+#include "source/steps.h"
 
 #include <errno.h>
 #include <libdeflate.h>
@@ -29,6 +30,7 @@ enum {
 	HUGE_PAGE = 2 << 20,
 	PAGE = 4096,
 	PROGRESS_FROM = 64 << 20, /* less is done before one has read the line */
+	WATCH_FROM = 1 << 20,     /* less is done before another core has begun */
 	MEMBER_HEADER = 10,
 	MEMBER_TRAILER = 8,
 	NAME_MAX_BYTES = 512, /* Go's limit on a member's name and comment */
@@ -40,6 +42,10 @@ struct sink {
 	size_t n, cap;
 	size_t bound; /* what we wanted 'cap' to be */
 	size_t size;  /* of the mapping: 'cap' in whole pages */
+
+	struct unpack_watcher *watcher; /* or NULL */
+	size_t expected;
+	bool watched; /* the watcher has been called */
 };
 
 static size_t round_up(size_t n, size_t unit)
@@ -73,7 +79,7 @@ static int reserve(struct sink *s, size_t bound, size_t expected, struct err *er
 {
 	size_t size = round_up(bound ? bound : 1, PAGE);
 
-	*s = (struct sink){ .p = map(size) };
+	s->p = map(size);
 	while (!s->p && size > PAGE) {
 		size = size / 2 / PAGE * PAGE;
 		s->p = map(size);
@@ -83,6 +89,7 @@ static int reserve(struct sink *s, size_t bound, size_t expected, struct err *er
 	s->size = size;
 	s->bound = bound;
 	s->cap = size < bound ? size : bound;
+	s->expected = expected;
 	use_huge_pages(s, expected);
 	return 0;
 }
@@ -220,6 +227,38 @@ static int explain_deflate(const struct input *in, struct err *err)
 		       "decompressing profile: flate: corrupt input before offset %lu", z.total_in);
 }
 
+static void tell_watcher(void *ctx, size_t n)
+{
+	struct sink *s = ctx;
+
+	s->watched = true;
+	s->watcher->grown(s->watcher, s->p, s->n + n, s->expected);
+}
+
+/* Inflates what is at 'in', in steps where somebody waits for them. */
+static enum libdeflate_result inflate_member(struct libdeflate_decompressor *d,
+					     const struct input *in, struct sink *s, size_t *used,
+					     size_t *got)
+{
+	struct steps steps = { .in = in->p,
+			       .nin = left(in),
+			       .out = s->p + s->n,
+			       .cap = s->cap - s->n,
+			       .grown = tell_watcher,
+			       .ctx = s };
+	int rc;
+
+	if (!s->watcher || left(in) < WATCH_FROM || !steps_available())
+		return libdeflate_deflate_decompress_ex(d, in->p, left(in), s->p + s->n,
+							s->cap - s->n, used, got);
+	rc = steps_inflate(&steps);
+	*used = steps.used;
+	*got = steps.got;
+	return rc == 0         ? LIBDEFLATE_SUCCESS
+	       : rc == -ENOSPC ? LIBDEFLATE_INSUFFICIENT_SPACE
+			       : LIBDEFLATE_BAD_DATA;
+}
+
 static int gunzip_member(struct libdeflate_decompressor *d, struct input *in, struct sink *s,
 			 size_t max, struct err *err)
 {
@@ -230,8 +269,7 @@ static int gunzip_member(struct libdeflate_decompressor *d, struct input *in, st
 
 	if (rc)
 		return rc;
-	result = libdeflate_deflate_decompress_ex(d, in->p, left(in), s->p + s->n, s->cap - s->n,
-						  &used, &got);
+	result = inflate_member(d, in, s, &used, &got);
 	/* More than could come out came out: libdeflate reads zeros behind a truncated input. */
 	if (result == LIBDEFLATE_INSUFFICIENT_SPACE && (s->cap < s->bound || s->bound == max))
 		return too_large(s, max, err);
@@ -309,9 +347,10 @@ static int unzstd(const struct file_bytes *b, size_t max, struct sink *s, struct
 	return 0;
 }
 
-int unpack(struct file_bytes *b, size_t max, struct notify *n, struct err *err)
+int unpack(struct file_bytes *b, size_t max, struct unpack_watcher *w, struct notify *n,
+	   struct err *err)
 {
-	struct sink s = { 0 };
+	struct sink s = { .watcher = w };
 	int rc;
 
 	if (b->n >= 2 && memcmp(b->p, "\x1f\x8b", 2) == 0)
@@ -323,6 +362,8 @@ int unpack(struct file_bytes *b, size_t max, struct notify *n, struct err *err)
 	if (b->n >= PROGRESS_FROM)
 		notify_progress(n, NULL, 0, 0, NULL);
 	if (rc) {
+		if (s.watched)
+			w->lost(w);
 		if (s.p)
 			munmap(s.p, s.size);
 		return rc;

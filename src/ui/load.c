@@ -17,6 +17,7 @@
 #include "profile/profile.h"
 #include "profile/scale.h"
 #include "source/source.h"
+#include "source/unpack.h"
 #include "symbol/locate.h"
 #include "symbol/symbolize.h"
 #include "ui/options.h"
@@ -110,16 +111,40 @@ static void name_mappings(struct profile *p, const char *url)
 	}
 }
 
+/* Reads a profile while it is being unpacked. */
+struct reader {
+	struct unpack_watcher watcher;
+	struct head_start *ahead;
+};
+
+static void reader_grown(struct unpack_watcher *w, const char *p, size_t n, size_t expected)
+{
+	head_start_feed(((struct reader *)w)->ahead, p, n, expected);
+}
+
+static void reader_lost(struct unpack_watcher *w)
+{
+	head_start_cancel(((struct reader *)w)->ahead);
+}
+
 static void grab_one(const struct grabber *g, struct grab *one, struct strings *strings)
 {
 	struct source_request rq = request_for(g, one);
+	struct reader reader = { .watcher = { reader_grown, reader_lost },
+				 .ahead = head_start_new(strings) };
 	struct source_bytes bytes = { 0 };
+	bool got;
 
+	/* With several sources, all cores have something to do anyway. */
+	rq.watcher = g->n == 1 ? &reader.watcher : NULL;
 	one->rc = source_read(&rq, &bytes, &one->err);
-	if (one->rc)
+	got = one->rc == 0;
+	if (got)
+		one->rc = profile_parse((struct str){ bytes.bytes.p, bytes.bytes.n }, strings,
+					reader.ahead, &one->p, &one->err);
+	head_start_free(reader.ahead);
+	if (!got)
 		return;
-	one->rc = profile_parse((struct str){ bytes.bytes.p, bytes.bytes.n }, strings, &one->p,
-				&one->err);
 	file_bytes_release(&bytes.bytes);
 	if (one->rc == 0) {
 		locate(g->so, one->p, g->notify);
