@@ -58,7 +58,8 @@ struct trimmer {
 	struct graph *g;
 	const struct graph_options *o;
 	struct nodes nodes;
-	uint8_t *kept; /* per node, once something was left out; NULL before */
+	uint8_t *kept;     /* per node, once something was left out; NULL before */
+	uint64_t *inlined; /* per location, as walk_nodes() returned them */
 	int64_t node_cutoff, edge_cutoff;
 };
 
@@ -87,7 +88,7 @@ static void build_graph(struct trimmer *t)
 	struct graph *g = t->g;
 	struct weight *weights = mem_zeroed(t->nodes.n, sizeof(*weights));
 
-	walk_nodes(&t->nodes, &t->o->selection, weights);
+	t->inlined = walk_nodes(&t->nodes, &t->o->selection, weights);
 	g->nnodes = t->nodes.n;
 	g->nodes = mem_zeroed(g->nnodes, sizeof(*g->nodes));
 	for (uint32_t i = 0; i < g->nnodes; i++) {
@@ -148,8 +149,7 @@ static uint8_t *wanted_for_inline_marks(const struct trimmer *t, bool *any)
 		*any |= wanted[node] != 0;
 	}
 	if (*any)
-		*any = inline_candidates(&t->nodes, &t->o->selection, t->kept, wanted,
-					 t->edge_cutoff);
+		*any = inline_candidates(&t->nodes, t->inlined, t->kept, wanted, t->edge_cutoff);
 	return wanted;
 }
 
@@ -416,6 +416,7 @@ struct graph *graph_new(struct profile *p, const struct graph_options *o)
 	trim(&t);
 	nodes_release(&t.nodes);
 	free(t.kept);
+	free(t.inlined);
 	return g;
 }
 

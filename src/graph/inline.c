@@ -86,10 +86,9 @@ static bool keep_heavy(struct bounds *b, uint8_t *wanted, uint64_t cutoff)
 	return any;
 }
 
-bool inline_candidates(const struct nodes *n, const struct selection *s, const uint8_t *kept,
+bool inline_candidates(const struct nodes *n, const uint64_t *weights, const uint8_t *kept,
 		       uint8_t *wanted, int64_t cutoff)
 {
-	AUTO(freep) uint64_t *weights = walk_locations(n, s);
 	AUTO(freep) uint64_t *anyone = mem_zeroed(n->n, sizeof(*anyone));
 	struct bounds b = { .n = n, .kept = kept, .wanted = wanted, .anyone = anyone };
 	bool any;

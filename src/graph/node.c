@@ -171,13 +171,6 @@ static void add_frames(struct maker *m, const struct location *l, uint32_t *fram
 	}
 }
 
-static struct frame_pair pair_of(const struct nodes *n, uint32_t first, uint32_t end)
-{
-	if (end - first > 2)
-		return (struct frame_pair){ NONE, NONE };
-	return (struct frame_pair){ n->frame[first], n->frame[end - 1] };
-}
-
 void nodes_init(struct nodes *n, struct profile *p, const struct node_options *o)
 {
 	struct maker m = { .n = n, .o = o };
@@ -190,7 +183,7 @@ void nodes_init(struct nodes *n, struct profile *p, const struct node_options *o
 	n->info = mem_new(most, sizeof(*n->info));
 	n->first = mem_new((size_t)p->nlocations + 1, sizeof(*n->first));
 	n->frame = mem_new(most, sizeof(*n->frame));
-	n->pair = mem_new(p->nlocations, sizeof(*n->pair));
+	n->lead = mem_new(p->nlocations, sizeof(*n->lead));
 	n->inlined = mem_zeroed(most, 1);
 	m.files = mem_new(p->nfunctions, sizeof(*m.files));
 	memset(m.files, 0xff, p->nfunctions * sizeof(*m.files));
@@ -199,7 +192,7 @@ void nodes_init(struct nodes *n, struct profile *p, const struct node_options *o
 	for (uint32_t i = 0; i < p->nlocations; i++) {
 		n->first[i] = frames;
 		add_frames(&m, &p->locations[i], &frames);
-		n->pair[i] = pair_of(n, n->first[i], frames);
+		n->lead[i] = n->frame[n->first[i]] | (frames - n->first[i] > 1 ? NODE_MANY : 0);
 	}
 	n->first[p->nlocations] = frames;
 	table_release(&m.index);
@@ -212,7 +205,7 @@ void nodes_release(struct nodes *n)
 	free(n->info);
 	free(n->first);
 	free(n->frame);
-	free(n->pair);
+	free(n->lead);
 	free(n->inlined);
 	*n = (struct nodes){ 0 };
 }

@@ -35,24 +35,19 @@ struct node_options {
 	struct str trim_path, source_path;
 };
 
-/*
- * The nodes of a location with one frame (twice the same) or two; NONE if there are more.  A loop
- * over stacks can then do the same for nearly every location, and the processor need not guess.
- */
-struct frame_pair {
-	uint32_t inner, outer;
-};
-
 struct nodes {
 	struct profile *p; /* new strings go into its table */
 	struct node_info *info;
 	uint32_t n;
 
-	uint32_t *first;         /* per location: its first frame; one more at the end */
-	uint32_t *frame;         /* the node of each frame, innermost line first */
-	struct frame_pair *pair; /* per location */
+	uint32_t *first;  /* per location: its first frame; one more at the end */
+	uint32_t *frame;  /* the node of each frame, innermost line first */
+	uint32_t *lead;   /* per location: the node of its first frame, and NODE_MANY */
 	uint8_t *inlined; /* per node: a frame that is not the outermost of its location has it */
 };
+
+/* In nodes.lead: there are more frames. */
+#define NODE_MANY 0x80000000u
 
 /* From granularity, noinlines, showcolumns and the paths.  False for an unknown granularity. */
 bool node_options_init(struct node_options *o, const struct config *cfg);

@@ -41,6 +41,7 @@ struct node_walk {
 	int width;
 	struct node_sum *sums[PAR_MOST];
 	int64_t *flats[PAR_MOST];
+	uint64_t *many[PAR_MOST];      /* per location with several frames */
 	struct weight *divs[PAR_MOST]; /* with a mean: its divisors only */
 };
 
@@ -51,25 +52,34 @@ static inline void add_once(struct node_sum *sum, int64_t w, uint32_t stamp)
 	sum->stamp = stamp;
 }
 
-/* Adds one sample; returns the leaf, or NONE for an empty stack. */
-static uint32_t add_stack(const struct nodes *n, const struct sample *s, struct node_sum *sums,
-			  int64_t w, uint32_t stamp)
+/*
+ * Adds one sample.  The innermost frames of all locations come first; locations with more frames
+ * are set aside meanwhile, without a branch that nobody could predict.
+ */
+static void add_stack(const struct nodes *n, const struct sample *s, struct node_sum *sums,
+		      uint64_t *many, int64_t w, uint32_t stamp)
 {
 	const uint32_t *stack = n->p->stacks + s->stack;
+	uint32_t picked[PICK];
 
-	for (uint32_t i = 0; i < s->depth; i++) {
-		uint32_t loc = stack[i];
-		struct frame_pair pair = n->pair[loc];
+	for (uint32_t begin = 0; begin < s->depth; begin += PICK) {
+		uint32_t end = s->depth - begin > PICK ? begin + PICK : s->depth, npicked = 0;
 
-		if (pair.inner != NONE) {
-			add_once(&sums[pair.inner], w, stamp);
-			add_once(&sums[pair.outer], w, stamp);
-			continue;
+		for (uint32_t i = begin; i < end; i++) {
+			uint32_t lead = n->lead[stack[i]];
+
+			add_once(&sums[lead & ~NODE_MANY], w, stamp);
+			picked[npicked] = stack[i];
+			npicked += lead / NODE_MANY;
 		}
-		for (uint32_t f = n->first[loc]; f < n->first[loc + 1]; f++)
-			add_once(&sums[n->frame[f]], w, stamp);
+		for (uint32_t i = 0; i < npicked; i++) {
+			uint32_t loc = picked[i];
+
+			many[loc] += (uint64_t)abs_i64(w);
+			for (uint32_t f = n->first[loc] + 1; f < n->first[loc + 1]; f++)
+				add_once(&sums[n->frame[f]], w, stamp);
+		}
 	}
-	return s->depth ? n->frame[n->first[stack[0]]] : NONE;
 }
 
 /* The same for the divisors of a mean; rare enough to walk the stack a second time. */
@@ -99,31 +109,40 @@ static void walk_share(int t, void *ctx)
 	const struct profile *p = n->p;
 	struct node_sum *sums = mem_zeroed(n->n, sizeof(*sums));
 	int64_t *flats = mem_zeroed(n->n, sizeof(*flats));
+	uint64_t *many = mem_zeroed(p->nlocations, sizeof(*many));
 	struct weight *divs = walk->s->mean ? mem_zeroed(n->n, sizeof(*divs)) : NULL;
 	size_t end = begin_of(p, t + 1, walk->width);
 
 	for (size_t i = begin_of(p, t, walk->width); i < end; i++) {
 		int64_t w = selected_value(walk->s, p, i), d = selected_divisor(walk->s, p, i);
+		const struct sample *s = &p->samples[i];
 		uint32_t leaf;
 
 		if (w == 0 && d == 0)
 			continue;
-		leaf = add_stack(n, &p->samples[i], sums, w, (uint32_t)i + 1);
+		add_stack(n, s, sums, many, w, (uint32_t)i + 1);
+		leaf = s->depth ? n->lead[p->stacks[s->stack]] & ~NODE_MANY : NONE;
 		if (leaf != NONE)
 			flats[leaf] = wrap_add(flats[leaf], w);
 		if (divs)
-			add_divisors(n, &p->samples[i], sums, divs, d, leaf);
+			add_divisors(n, s, sums, divs, d, leaf);
 	}
+	walk->many[t] = many;
 	walk->sums[t] = sums;
 	walk->flats[t] = flats;
 	walk->divs[t] = divs;
 }
 
-void walk_nodes(const struct nodes *n, const struct selection *s, struct weight *weights)
+uint64_t *walk_nodes(const struct nodes *n, const struct selection *s, struct weight *weights)
 {
 	struct node_walk walk = { .n = n, .s = s, .width = width_for(n->p) };
 
 	par_run(walk.width, walk_share, &walk);
+	for (int t = 1; t < walk.width; t++) {
+		for (uint32_t i = 0; i < n->p->nlocations; i++)
+			walk.many[0][i] += walk.many[t][i];
+		free(walk.many[t]);
+	}
 	for (int t = 0; t < walk.width; t++) {
 		for (uint32_t i = 0; i < n->n; i++) {
 			struct weight *to = &weights[i];
@@ -139,45 +158,7 @@ void walk_nodes(const struct nodes *n, const struct selection *s, struct weight 
 		free(walk.flats[t]);
 		free(walk.divs[t]);
 	}
-}
-
-/* ------------------------------------------------------------------ locations */
-
-struct location_walk {
-	const struct nodes *n;
-	const struct selection *s;
-	int width;
-	uint64_t *sums[PAR_MOST];
-};
-
-static void walk_location_share(int t, void *ctx)
-{
-	struct location_walk *walk = ctx;
-	const struct profile *p = walk->n->p;
-	uint64_t *sums = mem_zeroed(p->nlocations, sizeof(*sums));
-	size_t end = begin_of(p, t + 1, walk->width);
-
-	for (size_t i = begin_of(p, t, walk->width); i < end; i++) {
-		const uint32_t *stack = p->stacks + p->samples[i].stack;
-		uint64_t w = (uint64_t)abs_i64(selected_value(walk->s, p, i));
-
-		for (uint32_t k = 0; k < p->samples[i].depth; k++)
-			sums[stack[k]] += w;
-	}
-	walk->sums[t] = sums;
-}
-
-uint64_t *walk_locations(const struct nodes *n, const struct selection *s)
-{
-	struct location_walk walk = { .n = n, .s = s, .width = width_for(n->p) };
-
-	par_run(walk.width, walk_location_share, &walk);
-	for (int t = 1; t < walk.width; t++) {
-		for (uint32_t i = 0; i < n->p->nlocations; i++)
-			walk.sums[0][i] += walk.sums[t][i];
-		free(walk.sums[t]);
-	}
-	return walk.sums[0];
+	return walk.many[0];
 }
 
 /* ------------------------------------------------------------------ edges */
@@ -276,10 +257,11 @@ static struct edge_sum *edge_sum_for(struct edge_sums *e, uint64_t key)
 	return slot;
 }
 
-/* What a location is to the locations that it calls. */
+/* What a location is to the locations that it calls, and to those that call it. */
 struct place {
 	uint32_t caller; /* its innermost frame that is kept, or NONE */
-	bool residual;   /* there are frames below that one, which are not kept */
+	uint32_t callee; /* its only frame, if edges to that are to be recorded; else NONE */
+	bool residual;   /* there are frames below the caller, which are not kept */
 };
 
 struct edge_walk {
@@ -334,6 +316,17 @@ static void add_pending(struct edge_sums *sums, struct pending *p, const struct 
 	p->n = 0;
 }
 
+static void add_soon(struct edge_sums *sums, struct pending *p, uint64_t key, const struct stamp *s,
+		     bool residual, bool inlined)
+{
+	if (p->n == PENDING)
+		add_pending(sums, p, s);
+	p->edges[p->n].key = key;
+	p->edges[p->n].residual = residual;
+	p->edges[p->n++].inlined = inlined;
+	__builtin_prefetch(first_slot(sums, key), 1);
+}
+
 /* The nearest frame above location 'i' that is kept, or NONE; says whether others are between. */
 static uint32_t caller_above(const struct edge_walk *walk, const uint32_t *stack, uint32_t i,
 			     uint32_t depth, bool *residual)
@@ -363,16 +356,9 @@ static void add_location_edges(const struct edge_walk *walk, uint32_t loc, uint3
 			residual = true;
 			continue;
 		}
-		if (parent != NONE && node != parent && (!walk->wanted || walk->wanted[node])) {
-			uint64_t key = (uint64_t)parent << 32 | node;
-
-			if (pending->n == PENDING)
-				add_pending(sums, pending, stamp);
-			pending->edges[pending->n].key = key;
-			pending->edges[pending->n].residual = residual;
-			pending->edges[pending->n++].inlined = f != outermost;
-			__builtin_prefetch(first_slot(sums, key), 1);
-		}
+		if (parent != NONE && node != parent && (!walk->wanted || walk->wanted[node]))
+			add_soon(sums, pending, (uint64_t)parent << 32 | node, stamp, residual,
+				 f != outermost);
 		parent = node;
 		residual = false;
 	}
@@ -399,10 +385,15 @@ static void add_edges(const struct edge_walk *walk, const struct sample *s, stru
 		}
 		while (n-- > 0) {
 			bool residual = false;
-			uint32_t i = picked[n];
+			uint32_t i = picked[n], callee = walk->places[stack[i]].callee;
 			uint32_t parent = caller_above(walk, stack, i, s->depth, &residual);
 
-			add_location_edges(walk, stack[i], parent, residual, sums, &pending, stamp);
+			if (callee == NONE)
+				add_location_edges(walk, stack[i], parent, residual, sums, &pending,
+						   stamp);
+			else if (parent != NONE && parent != callee)
+				add_soon(sums, &pending, (uint64_t)parent << 32 | callee, stamp,
+					 residual, false);
 		}
 		end = begin;
 	}
@@ -412,7 +403,7 @@ static void add_edges(const struct edge_walk *walk, const struct sample *s, stru
 static void look_at_location(struct edge_walk *walk, uint32_t l)
 {
 	const struct nodes *n = walk->n;
-	struct place p = { .caller = NONE };
+	struct place p = { .caller = NONE, .callee = NONE };
 
 	for (uint32_t f = n->first[l]; f < n->first[l + 1]; f++) {
 		uint32_t node = n->frame[f];
@@ -425,6 +416,8 @@ static void look_at_location(struct edge_walk *walk, uint32_t l)
 			p.caller = node;
 		walk->calls[l] |= !walk->wanted || walk->wanted[node];
 	}
+	if (walk->calls[l] && n->first[l + 1] - n->first[l] == 1)
+		p.callee = p.caller;
 	walk->places[l] = p;
 }
 

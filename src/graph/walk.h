@@ -27,14 +27,14 @@ struct edge {
 	bool removed;
 };
 
-/* walk_nodes() gives each node its own value and that of everything below it, once per sample. */
-void walk_nodes(const struct nodes *n, const struct selection *s, struct weight *weights);
-
 /*
- * walk_locations() adds up the absolute values of all stack entries per location.  No edge into a
- * frame of a location can weigh more than the locations it comes from.  Freed by the caller.
+ * walk_nodes() gives each node its own value and that of everything below it, once per sample.
+ *
+ * Returns, for each location with several frames, the absolute values of all stack entries that are
+ * this location; 0 for others.  No edge between two of its frames can weigh more than the locations
+ * it comes from.  Freed by the caller.
  */
-uint64_t *walk_locations(const struct nodes *n, const struct selection *s);
+uint64_t *walk_nodes(const struct nodes *n, const struct selection *s, struct weight *weights);
 
 /*
  * walk_edges() finds who calls whom.  Nodes for which 'kept' is 0 are passed over ('kept' NULL

@@ -293,15 +293,15 @@ static void divide(struct job *job)
 	size_t done = bytes_of(d, 0, i), start = done, bytes = bytes_of(d, i, n);
 
 	for (int t = 0; t < job->nblocks; t++) {
-		job->blocks[t] = (struct block){ .d = d,
-						 .begin = i,
-						 .stack = done,
-						 .label = done / SHORTEST_LABEL,
-						 .nplaces = d->count[PROFILE_LOCATION],
-						 .nstrings = d->count[PROFILE_STRING],
-						 .st = { .start = d->st.start,
-							 .limit = d->st.limit },
-						 .bad = SIZE_MAX };
+		job->blocks[t] =
+			(struct block){ .d = d,
+					.begin = i,
+					.stack = done,
+					.label = done / SHORTEST_LABEL,
+					.nplaces = d->count[PROFILE_LOCATION],
+					.nstrings = d->count[PROFILE_STRING],
+					.st = { .start = d->st.start, .limit = d->st.limit },
+					.bad = SIZE_MAX };
 		while (i < n && done - start < bytes * (size_t)(t + 1) / (size_t)job->nblocks)
 			done += d->spans[PROFILE_SAMPLE][i++].n;
 		job->blocks[t].end = t + 1 == job->nblocks ? n : i;

@@ -62,13 +62,13 @@ struct block {
 struct decoder {
 	struct profile *p;
 	struct pb_status st;
-	struct pb message; /* the outer one */
-	struct pb rest;    /* what of it has not been divided into parts yet */
+	struct pb message;  /* the outer one */
+	struct pb rest;     /* what of it has not been divided into parts yet */
 	struct block ahead; /* samples 0 .. ahead.end have been read before all bytes were there */
 	size_t room, bytes; /* for samples, and for bytes of samples, then */
 	size_t count[PROFILE_FIELDS], cap[PROFILE_FIELDS];
 	struct str *spans[PROFILE_FIELDS]; /* of the messages and strings */
-	uint32_t *strings;                  /* from an index in the file to ours */
+	uint32_t *strings;                 /* from an index in the file to ours */
 	struct id_map mappings, functions, locations;
 	bool concatenated;
 	bool ids_known; /* 'locations' is filled in */

@@ -21,7 +21,6 @@ static uint64_t hash_string(uint32_t i, const void *ctx)
 	return hash_bytes(s->at[i].p, s->at[i].n, 0);
 }
 
-
 void profile_free(struct profile *p)
 {
 	if (!p)

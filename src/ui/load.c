@@ -193,8 +193,8 @@ static void grab_all(struct grabber *g)
 		ranges[t] = (struct grab_range){ .g = g,
 						 .begin = g->n * t / n,
 						 .end = g->n * (t + 1) / n };
-	while (started + 1 < n && pthread_create(&ranges[started].thread, NULL, grab_range,
-						 &ranges[started]) == 0)
+	while (started + 1 < n &&
+	       pthread_create(&ranges[started].thread, NULL, grab_range, &ranges[started]) == 0)
 		started++;
 	for (size_t t = started; t < n; t++)
 		grab_range(&ranges[t]);
