@@ -1,9 +1,10 @@
 /*
  * arena.c - memory that is freed all at once, with a ceiling
  *
- * Blocks double from 16 KiB to 1 MiB, so that a small profile stays small.  A request
- * larger than a block gets a mapping of its own: the kernel zeroes it page by page as it
- * is touched, and a table that is only partly filled costs only what is filled.
+ * Blocks double from 16 KiB to 16 MiB, so that a small profile stays small.  A request that
+ * would fill a good part of a block gets a mapping of its own: the kernel zeroes it page by page
+ * as it is touched, and a table that is only partly filled costs only what is filled.  Large
+ * blocks are filled from end to end, with one fault per 2 MiB instead of per page.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +12,7 @@
 
 #include <sys/mman.h>
 
-enum { FIRST_BLOCK = 16 << 10, LAST_BLOCK = 1 << 20, HUGE_BLOCK = 4 << 20, ALIGN = 16 };
+enum { FIRST_BLOCK = 16 << 10, LAST_BLOCK = 16 << 20, HUGE_BLOCK = 4 << 20, ALIGN = 16 };
 
 struct arena_block {
 	struct arena_block *next;
@@ -36,7 +37,7 @@ void arena_release(struct arena *a)
 	arena_init(a, a->budget);
 }
 
-static struct arena_block *new_block(struct arena *a, size_t size)
+static struct arena_block *new_block(struct arena *a, size_t size, bool sparse)
 {
 	struct arena_block *b;
 
@@ -47,16 +48,18 @@ static struct arena_block *new_block(struct arena *a, size_t size)
 	if (b == MAP_FAILED)
 		return NULL;
 	a->used += size;
+	if (size >= HUGE_BLOCK && !sparse)
+		(void)madvise(b, size, MADV_HUGEPAGE);
 	b->size = size;
 	b->used = (sizeof(*b) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 	return b;
 }
 
 /* A block for one large request goes behind the current one, which still has room. */
-static void *alloc_alone(struct arena *a, size_t size)
+static void *alloc_alone(struct arena *a, size_t size, bool sparse)
 {
 	size_t header = (sizeof(struct arena_block) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-	struct arena_block *b = new_block(a, (size + header + 4095) & ~(size_t)4095);
+	struct arena_block *b = new_block(a, (size + header + 4095) & ~(size_t)4095, sparse);
 
 	if (!b)
 		return NULL;
@@ -76,7 +79,7 @@ void *arena_alloc_sparse(struct arena *a, size_t n, size_t size)
 
 	if (__builtin_mul_overflow(n, size, &bytes) || bytes > a->budget)
 		return NULL;
-	return alloc_alone(a, bytes);
+	return alloc_alone(a, bytes, true);
 }
 
 void *arena_alloc(struct arena *a, size_t n, size_t size)
@@ -88,19 +91,13 @@ void *arena_alloc(struct arena *a, size_t n, size_t size)
 	if (__builtin_mul_overflow(n, size, &bytes) || bytes > a->budget)
 		return NULL;
 	bytes = bytes ? (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN;
-	if (bytes > LAST_BLOCK / 4) {
-		mem = alloc_alone(a, bytes);
-		/* Filled from end to end: one fault per 2 MiB instead of per page. */
-		if (mem && bytes >= HUGE_BLOCK)
-			(void)madvise((void *)((uintptr_t)mem & ~(uintptr_t)4095), bytes,
-				      MADV_HUGEPAGE);
-		return mem;
-	}
+	if (bytes > LAST_BLOCK / 4)
+		return alloc_alone(a, bytes, false);
 	if (!b || bytes > b->size - b->used) {
 		grow = b && b->size <= LAST_BLOCK / 2 ? b->size * 2 : b ? LAST_BLOCK : FIRST_BLOCK;
 		while (grow < bytes + 64)
 			grow *= 2;
-		b = new_block(a, grow);
+		b = new_block(a, grow, false);
 		if (!b)
 			return NULL;
 		b->next = a->blocks;
