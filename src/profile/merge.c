@@ -3,10 +3,7 @@
  *
  * One walk over all samples, in order.  A location is looked at when a sample first uses it, and
  * remembered by its place in its own profile, so that nearly every stack entry costs one array
- * access.  Sums of the parts bound the size of every table, so all are allocated once.
- *
- * Many sources are merged in ranges, one per core, and the results then into the first of them:
- * parts appear in the same order as if one walk had been made.
+ * access.
  *
  * With a single source the result's stacks, samples, values and labels are the source's own
  * arrays.  Stacks and labels stay where they are, and samples move up where others went away.  Then
@@ -248,6 +245,20 @@ static void copy_samples(struct merger *m)
 
 /* ------------------------------------------------------------------ the walk */
 
+/* Room for 'more' items behind the 'n' of an array in the result. */
+static void *grow(struct merger *m, void *array, size_t *cap, size_t n, size_t more, size_t size)
+{
+	void *larger;
+
+	if (n + more <= *cap)
+		return array;
+	*cap = n + more > *cap * 2 ? n + more : *cap * 2;
+	larger = xarena(&m->out->arena, *cap, size);
+	if (n)
+		memcpy(larger, array, n * size);
+	return larger;
+}
+
 static uint32_t *none_map(size_t n)
 {
 	uint32_t *map = mem_new(n, sizeof(*map));
@@ -278,6 +289,8 @@ static void add_source(struct merger *m, const struct profile *src)
 		copy_samples(m);
 }
 
+/* ------------------------------------------------------------------ what is not samples */
+
 static uint64_t hash_comment(uint32_t i, const void *ctx)
 {
 	return hash_mix(((const struct profile *)ctx)->comments[i], 3);
@@ -295,34 +308,14 @@ static void add_comment(struct merger *m, uint32_t c)
 			return;
 	}
 	table_put(&m->comments, &at, out->ncomments);
+	out->comments =
+		grow(m, out->comments, &m->cap.comments, out->ncomments, 1, sizeof(*out->comments));
 	out->comments[out->ncomments++] = c;
-}
-
-static void add_comments(struct merger *m, const struct profile *src)
-{
-	for (uint32_t i = 0; i < src->ncomments; i++)
-		add_comment(m, profile_intern_copy(m->out, profile_str(src, src->comments[i])));
 }
 
 static uint32_t copy_string(struct profile *out, const struct profile *src, uint32_t s)
 {
-	return profile_intern_copy(out, profile_str(src, s));
-}
-
-static void combine_header(struct merger *m, const struct profile *src)
-{
-	struct profile *out = m->out;
-
-	if (out->time_nanos == 0 || src->time_nanos < out->time_nanos)
-		out->time_nanos = src->time_nanos;
-	out->duration_nanos += src->duration_nanos;
-	if (out->period == 0 || out->period < src->period)
-		out->period = src->period;
-	if (out->default_type == 0)
-		out->default_type = copy_string(out, src, src->default_type);
-	if (out->doc_url == 0)
-		out->doc_url = copy_string(out, src, src->doc_url);
-	add_comments(m, src);
+	return out->strings == src->strings ? s : profile_intern_copy(out, profile_str(src, s));
 }
 
 static void first_header(struct profile *out, const struct profile *src)
@@ -339,41 +332,136 @@ static void first_header(struct profile *out, const struct profile *src)
 	out->period_type.unit = copy_string(out, src, src->period_type.unit);
 }
 
-/* Every table at the size it can at most reach.  Untouched pages cost nothing. */
-static void make_room(struct merger *m, struct profile *const *srcs, size_t n)
+static void note_header(struct merger *m, const struct profile *src)
 {
-	struct profile *out = m->out, sum = { 0 };
+	struct header h = { .time = src->time_nanos,
+			    .duration = src->duration_nanos,
+			    .period = src->period,
+			    .default_type = copy_string(m->out, src, src->default_type),
+			    .doc_url = copy_string(m->out, src, src->doc_url) };
 
-	for (size_t i = 0; i < n; i++) {
-		sum.nsamples += srcs[i]->nsamples;
-		sum.nstacks += srcs[i]->nstacks;
-		sum.nlabels += srcs[i]->nlabels;
-		sum.nmappings += srcs[i]->nmappings;
-		sum.nlocations += srcs[i]->nlocations;
-		sum.nlines += srcs[i]->nlines;
-		sum.nfunctions += srcs[i]->nfunctions;
-		sum.ncomments += srcs[i]->ncomments;
+	vec_push(m->headers, m->nheaders, m->cap.headers, h);
+	for (uint32_t i = 0; i < src->ncomments; i++)
+		add_comment(m, copy_string(m->out, src, src->comments[i]));
+}
+
+/* In the order of the sources, on which a time of 0 depends. */
+static void combine_headers(struct merger *m)
+{
+	struct profile *out = m->out;
+
+	for (size_t i = 0; i < m->nheaders; i++) {
+		const struct header *h = &m->headers[i];
+
+		if (out->time_nanos == 0 || h->time < out->time_nanos)
+			out->time_nanos = h->time;
+		out->duration_nanos = wrap_add(out->duration_nanos, h->duration);
+		if (out->period == 0 || out->period < h->period)
+			out->period = h->period;
+		if (out->default_type == 0)
+			out->default_type = h->default_type;
+		if (out->doc_url == 0)
+			out->doc_url = h->doc_url;
 	}
-	out->mappings = xarena(&out->arena, sum.nmappings, sizeof(*out->mappings));
-	out->locations = xarena(&out->arena, sum.nlocations + 1, sizeof(*out->locations));
-	out->lines = xarena(&out->arena, sum.nlines, sizeof(*out->lines));
-	out->functions = xarena(&out->arena, sum.nfunctions + 1, sizeof(*out->functions));
-	out->comments = xarena(&out->arena, sum.ncomments, sizeof(*out->comments));
-	m->hashes = mem_new(sum.nsamples, sizeof(*m->hashes));
-	/* Profiles of one program have most in common: a table for the sum would only miss caches.
-	 */
-	table_init(&m->samples, srcs[0]->nsamples);
-	table_init(&m->locations, srcs[0]->nlocations);
-	table_init(&m->functions, srcs[0]->nfunctions);
-	table_init(&m->mappings, srcs[0]->nmappings);
-	table_init(&m->comments, 0);
+}
+
+/* ------------------------------------------------------------------ one source after the other */
+
+/* Every table gets as large as it can become with 'src'.  Untouched pages cost nothing. */
+static void make_room(struct merger *m, const struct profile *src)
+{
+	struct profile *out = m->out;
+
+	out->mappings = grow(m, out->mappings, &m->cap.mappings, out->nmappings, src->nmappings,
+			     sizeof(*out->mappings));
+	out->locations = grow(m, out->locations, &m->cap.locations, out->nlocations,
+			      (size_t)src->nlocations + 1, sizeof(*out->locations));
+	out->lines =
+		grow(m, out->lines, &m->cap.lines, out->nlines, src->nlines, sizeof(*out->lines));
+	out->functions = grow(m, out->functions, &m->cap.functions, out->nfunctions,
+			      (size_t)src->nfunctions + 1, sizeof(*out->functions));
+	if (m->cap.hashes < out->nsamples + src->nsamples) {
+		m->cap.hashes = m->cap.hashes + out->nsamples + src->nsamples;
+		m->hashes = mem_grow(m->hashes, m->cap.hashes, sizeof(*m->hashes));
+	}
 	if (m->in_place)
 		return;
-	out->samples = xarena(&out->arena, sum.nsamples, sizeof(*out->samples));
-	out->values = xarena(&out->arena, sum.nsamples * srcs[0]->ntypes, sizeof(*out->values));
-	out->stacks = xarena(&out->arena, sum.nstacks, sizeof(*out->stacks));
-	out->labels = xarena(&out->arena, sum.nlabels, sizeof(*out->labels));
+	out->samples = grow(m, out->samples, &m->cap.samples, out->nsamples, src->nsamples,
+			    sizeof(*out->samples));
+	out->values = grow(m, out->values, &m->cap.values, out->nsamples * out->ntypes,
+			   src->nsamples * out->ntypes, sizeof(*out->values));
+	out->stacks = grow(m, out->stacks, &m->cap.stacks, out->nstacks, src->nstacks,
+			   sizeof(*out->stacks));
+	out->labels = grow(m, out->labels, &m->cap.labels, out->nlabels, src->nlabels,
+			   sizeof(*out->labels));
 }
+
+/* Profiles of one program have most in common: tables for the sum of all would only miss caches. */
+static void make_tables(struct merger *m, const struct profile *first)
+{
+	table_init(&m->samples, first->nsamples);
+	table_init(&m->locations, first->nlocations);
+	table_init(&m->functions, first->nfunctions);
+	table_init(&m->mappings, first->nmappings);
+	table_init(&m->comments, 0);
+}
+
+static void merger_release(struct merger *m)
+{
+	table_release(&m->samples);
+	table_release(&m->locations);
+	table_release(&m->functions);
+	table_release(&m->mappings);
+	table_release(&m->comments);
+	free(m->hashes);
+	free(m->headers);
+}
+
+struct merger *merge_new(const struct profile *first)
+{
+	struct merger *m = mem_zeroed(1, sizeof(*m));
+
+	m->out = profile_new(first->strings);
+	make_tables(m, first);
+	first_header(m->out, first);
+	return m;
+}
+
+bool merge_add(struct merger *m, struct profile *src)
+{
+	if (check_same_types(m->out, src, NULL) != 0)
+		return false;
+	make_room(m, src);
+	note_header(m, src);
+	add_source(m, src);
+	profile_free(src);
+	return true;
+}
+
+bool merge_join(struct merger *m, struct merger *other)
+{
+	struct profile *src = other->out;
+
+	if (check_same_types(m->out, src, NULL) != 0)
+		return false;
+	make_room(m, src);
+	for (size_t i = 0; i < other->nheaders; i++) {
+		struct header h = other->headers[i];
+
+		h.default_type = copy_string(m->out, src, h.default_type);
+		h.doc_url = copy_string(m->out, src, h.doc_url);
+		vec_push(m->headers, m->nheaders, m->cap.headers, h);
+	}
+	for (uint32_t i = 0; i < src->ncomments; i++)
+		add_comment(m, copy_string(m->out, src, src->comments[i]));
+	add_source(m, src);
+	profile_free(src);
+	merger_release(other);
+	free(other);
+	return true;
+}
+
+/* ------------------------------------------------------------------ the end */
 
 /* The result of tidying 'p' in place: 'p' itself, emptied, with the arrays it had. */
 static struct profile *hollow(struct profile *p)
@@ -389,16 +477,6 @@ static struct profile *hollow(struct profile *p)
 	return out;
 }
 
-static void merger_release(struct merger *m)
-{
-	table_release(&m->samples);
-	table_release(&m->locations);
-	table_release(&m->functions);
-	table_release(&m->mappings);
-	table_release(&m->comments);
-	free(m->hashes);
-}
-
 static bool has_zero_sample(const struct profile *p)
 {
 	for (size_t i = 0; i < p->nsamples; i++) {
@@ -408,98 +486,42 @@ static bool has_zero_sample(const struct profile *p)
 	return false;
 }
 
-/* ------------------------------------------------------------------ ranges of sources */
-
-struct range {
-	struct merger m;
-	struct profile **srcs;
-	size_t n;
-};
-
-/* The range's own strings, if all of its sources have the same. */
-static struct strings *common_strings(const struct range *r)
+static struct profile *tidy(struct profile *p)
 {
-	for (size_t i = 1; i < r->n; i++) {
-		if (r->srcs[i]->strings != r->srcs[0]->strings)
-			return NULL;
-	}
-	return r->srcs[0]->strings;
+	AUTO(merger_release) struct merger m = { .in_place = true };
+
+	m.out = hollow(p);
+	make_tables(&m, p);
+	first_header(m.out, p);
+	make_room(&m, p);
+	note_header(&m, p);
+	add_source(&m, p);
+	combine_headers(&m);
+	free(p);
+	return m.out;
 }
 
-static bool starts_strings(struct profile **srcs, size_t i)
+struct profile *merge_end(struct merger *m)
 {
-	return i == 0 || srcs[i]->strings != srcs[i - 1]->strings;
-}
+	struct profile *out = m->out;
 
-/*
- * Divides the sources, so that each of the strings they share is in one range only.  Returns how
- * many ranges there are.
- */
-static int divide(struct profile **srcs, size_t n, struct range *ranges)
-{
-	size_t width = (size_t)par_width(), samples = 0, runs = 0, run = 0, made = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		samples += srcs[i]->nsamples;
-		runs += starts_strings(srcs, i);
-	}
-	if (samples < PARALLEL_SAMPLES || width > runs)
-		width = samples < PARALLEL_SAMPLES ? 1 : runs;
-	for (size_t i = 0; i < n; i++) {
-		if (starts_strings(srcs, i) && run++ == runs * made / width)
-			ranges[made++] = (struct range){ .srcs = srcs + i };
-		ranges[made - 1].n++;
-	}
-	return (int)made;
-}
-
-static void merge_range(int t, void *ctx)
-{
-	struct range *r = &((struct range *)ctx)[t];
-
-	for (size_t i = 0; i < r->n; i++) {
-		add_source(&r->m, r->srcs[i]);
-		if (r->m.in_place)
-			free(r->srcs[i]);
-		else
-			profile_free(r->srcs[i]);
-	}
-}
-
-/* Merges each range; the first one has room for all of them. */
-static void merge_ranges(struct range *ranges, int nranges, struct profile **srcs, size_t n)
-{
-	for (int t = 0; t < nranges; t++) {
-		struct range *r = &ranges[t];
-
-		r->m.in_place = n == 1;
-		r->m.out = n == 1 ? hollow(srcs[0]) : profile_new(common_strings(r));
-		make_room(&r->m, r->srcs, t == 0 ? n : r->n);
-		first_header(r->m.out, r->srcs[0]);
-	}
-	for (size_t i = 0; i < n; i++)
-		combine_header(&ranges[0].m, srcs[i]);
-	par_run(nranges, merge_range, ranges);
+	combine_headers(m);
+	merger_release(m);
+	free(m);
+	return has_zero_sample(out) ? tidy(out) : out;
 }
 
 static struct profile *merge(struct profile **srcs, size_t n)
 {
-	struct range ranges[PAR_MOST];
-	int nranges = divide(srcs, n, ranges);
-	struct profile *out;
+	struct merger *m;
 
-	merge_ranges(ranges, nranges, srcs, n);
-	out = ranges[0].m.out;
-	for (int t = 1; t < nranges; t++) {
-		add_source(&ranges[0].m, ranges[t].m.out);
-		profile_free(ranges[t].m.out);
-	}
-	for (int t = 0; t < nranges; t++)
-		merger_release(&ranges[t].m);
-	return has_zero_sample(out) ? merge(&out, 1) : out;
+	if (n == 1)
+		return tidy(srcs[0]);
+	m = merge_new(srcs[0]);
+	for (size_t i = 0; i < n; i++)
+		(void)merge_add(m, srcs[i]);
+	return merge_end(m);
 }
-
-/* ------------------------------------------------------------------ all together */
 
 int profile_combine(struct profile **srcs, size_t n, struct profile **out, struct err *err)
 {

@@ -24,6 +24,26 @@ struct profile;
  */
 int profile_combine(struct profile **srcs, size_t n, struct profile **out, struct err *err);
 
+/*
+ * The same for profiles that come one after the other, and need not stay in memory:
+ *
+ *	m = merge_new(first);
+ *	merge_add(m, first);
+ *	merge_add(m, another);
+ *	profile = merge_end(m);
+ *
+ * merge_add() consumes 'src', unless it returns false: that has not the same types in the same
+ * units as the first, so profile_combine() must look at all of them.  Threads can each merge
+ * neighbours; merge_join() then adds 'other', on the same terms.  The result is the same as if one
+ * thread had taken all in order.
+ */
+struct merger;
+
+struct merger *merge_new(const struct profile *first);
+bool merge_add(struct merger *m, struct profile *src);
+bool merge_join(struct merger *m, struct merger *other);
+struct profile *merge_end(struct merger *m);
+
 /* Gives every sample the string label 'key', in place of any it has. */
 void profile_set_label(struct profile *p, const char *key, const char *value);
 

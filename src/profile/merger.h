@@ -9,8 +9,20 @@
 #include "base/table.h"
 #include "profile/profile.h"
 
+/* What a source says of itself, with strings of the result. */
+struct header {
+	int64_t time, duration, period;
+	uint32_t default_type, doc_url;
+};
+
 struct merger {
 	struct profile *out;
+	struct {
+		size_t samples, values, stacks, labels, mappings, locations, lines, functions;
+		size_t comments, hashes, headers;
+	} cap; /* how many there is room for */
+	struct header *headers;
+	size_t nheaders;
 	struct table samples, locations, functions, mappings, comments;
 	uint64_t *hashes; /* of the samples in 'out'; in place, of those in the source first */
 	bool in_place;

@@ -30,7 +30,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* So many profiles are in memory at once; the reference merges in the same steps. */
+/* So many servers are asked at once; the reference does the same. */
 enum { CHUNK = 64 };
 
 extern char **environ;
@@ -49,13 +49,20 @@ struct grabber {
 	struct notify *notify;
 	struct grab *grabs;
 	size_t n;
+	bool files; /* all of them */
 };
 
-/* Neighbours that one thread brings in, one after the other. */
+/*
+ * Neighbours that one thread brings in, one after the other, and merges at once, so that they need
+ * not all stay in memory.
+ */
 struct grab_range {
 	struct grabber *g;
 	size_t begin, end;
 	pthread_t thread;
+	struct grab *first;    /* that could be had */
+	struct merger *merger; /* of the first and all that were 'merged'; NULL before the second */
+	bool mixed;            /* they are not of the same types: the rest stays as it is */
 };
 
 /* ------------------------------------------------------------------ one source */
@@ -157,14 +164,36 @@ static void grab_one(const struct grabber *g, struct grab *one, struct strings *
 
 /* ------------------------------------------------------------------ many sources */
 
+static void merge_neighbour(struct grab_range *r, struct grab *one)
+{
+	if (!r->first) {
+		r->first = one;
+		return;
+	}
+	if (!r->merger) {
+		r->merger = merge_new(r->first->p);
+		(void)merge_add(r->merger, r->first->p);
+		r->first->p = NULL;
+	}
+	if (!r->mixed && merge_add(r->merger, one->p))
+		one->p = NULL;
+	else
+		r->mixed = true;
+}
+
 /* Profiles of one program have nearly all strings in common, so a range shares them. */
 static void *grab_range(void *arg)
 {
 	struct grab_range *r = arg;
 	struct strings *strings = strings_new();
 
-	for (size_t i = r->begin; i < r->end; i++)
-		grab_one(r->g, &r->g->grabs[i], strings);
+	for (size_t i = r->begin; i < r->end; i++) {
+		struct grab *one = &r->g->grabs[i];
+
+		grab_one(r->g, one, strings);
+		if (one->rc == 0)
+			merge_neighbour(r, one);
+	}
 	strings_release(strings);
 	return NULL;
 }
@@ -177,17 +206,12 @@ static size_t threads_for(const struct grabber *g)
 {
 	size_t width = (size_t)par_width();
 
-	for (size_t i = 0; i < g->n; i++) {
-		if (access(g->grabs[i].address, F_OK) != 0)
-			return g->n;
-	}
-	return g->n < width ? g->n : width;
+	return g->n < width || !g->files ? g->n : width;
 }
 
-static void grab_all(struct grabber *g)
+static void grab_ranges(struct grabber *g, struct grab_range *ranges, size_t n)
 {
-	struct grab_range ranges[CHUNK];
-	size_t n = threads_for(g), started = 0;
+	size_t started = 0;
 
 	for (size_t t = 0; t < n; t++)
 		ranges[t] = (struct grab_range){ .g = g,
@@ -202,6 +226,53 @@ static void grab_all(struct grabber *g)
 		pthread_join(ranges[t].thread, NULL);
 }
 
+/* Merges what the ranges have merged; false if that is not all there is, or of different types. */
+static bool join_ranges(struct grab_range *ranges, size_t n)
+{
+	for (size_t t = 0; t < n; t++) {
+		if (!ranges[t].merger || ranges[t].mixed)
+			return false;
+	}
+	for (size_t t = 1; t < n; t++) {
+		if (!merge_join(ranges[0].merger, ranges[t].merger))
+			return false;
+		ranges[t].merger = NULL;
+	}
+	return true;
+}
+
+/* Merges all there is, of any types. */
+static int combine_ranges(struct grab_range *ranges, size_t n, struct profile **out,
+			  struct err *err)
+{
+	const struct grabber *g = ranges[0].g;
+	AUTO(freep) struct profile **good = mem_new(g->n, sizeof(struct profile *));
+	size_t ngood = 0;
+
+	for (size_t t = 0; t < n; t++) {
+		if (ranges[t].merger)
+			good[ngood++] = merge_end(ranges[t].merger);
+		for (size_t i = ranges[t].begin; i < ranges[t].end; i++) {
+			if (g->grabs[i].p)
+				good[ngood++] = g->grabs[i].p;
+		}
+	}
+	return ngood ? profile_combine(good, ngood, out, err) : 0;
+}
+
+static int grab_all(struct grabber *g, struct profile **out, struct err *err)
+{
+	size_t n = threads_for(g);
+	AUTO(freep) struct grab_range *ranges = mem_new(n, sizeof(*ranges));
+
+	grab_ranges(g, ranges, n);
+	notify_progress(g->notify, NULL, 0, 0, NULL);
+	if (!join_ranges(ranges, n))
+		return combine_ranges(ranges, n, out, err);
+	*out = merge_end(ranges[0].merger);
+	return 0;
+}
+
 /* What came of a list of sources. */
 struct harvest {
 	struct profile *p; /* merged; NULL if none could be had */
@@ -209,30 +280,35 @@ struct harvest {
 	bool remote;
 };
 
+static bool are_files(const char *const *sources, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (access(sources[i], F_OK) != 0)
+			return false;
+	}
+	return true;
+}
+
 static int grab_chunk(const struct source_options *so, const char *const *sources, size_t n,
 		      struct notify *notify, struct harvest *h, struct err *err)
 {
 	struct grab *grabs = mem_zeroed(n, sizeof(*grabs));
-	struct profile *good[CHUNK];
-	struct grabber g = { .so = so, .notify = notify, .grabs = grabs, .n = n };
-	size_t ngood = 0;
-	int rc = 0;
+	struct grabber g = {
+		.so = so, .notify = notify, .grabs = grabs, .n = n, .files = are_files(sources, n)
+	};
+	int rc;
 
 	for (size_t i = 0; i < n; i++)
 		grabs[i].address = sources[i];
-	grab_all(&g);
-	notify_progress(notify, NULL, 0, 0, NULL);
+	rc = grab_all(&g, &h->p, err);
 	for (size_t i = 0; i < n; i++) {
 		if (grabs[i].rc) {
 			notify_warn(notify, "%s: %s", grabs[i].address, grabs[i].err.msg);
 			continue;
 		}
 		h->remote |= grabs[i].remote;
-		good[ngood++] = grabs[i].p;
+		h->count++;
 	}
-	h->count += ngood;
-	if (ngood)
-		rc = profile_combine(good, ngood, &h->p, err);
 	free(grabs);
 	return rc;
 }
@@ -240,12 +316,13 @@ static int grab_chunk(const struct source_options *so, const char *const *source
 static int grab_sources(const struct source_options *so, const char *const *sources, size_t n,
 			struct notify *notify, struct harvest *h, struct err *err)
 {
+	size_t most = are_files(sources, n) ? n : CHUNK;
 	struct harvest chunk;
 	int rc = 0;
 
 	*h = (struct harvest){ 0 };
-	for (size_t i = 0; rc == 0 && i < n; i += CHUNK) {
-		size_t count = n - i < CHUNK ? n - i : CHUNK;
+	for (size_t i = 0; rc == 0 && i < n; i += most) {
+		size_t count = n - i < most ? n - i : most;
 
 		chunk = (struct harvest){ 0 };
 		rc = grab_chunk(so, sources + i, count, notify, &chunk, err);
