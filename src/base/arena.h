@@ -32,6 +32,12 @@ void *arena_alloc(struct arena *a, size_t n, size_t size);
  */
 void *arena_alloc_sparse(struct arena *a, size_t n, size_t size);
 
+/*
+ * arena_grow() makes the array 'mem' of 'n' objects one of 'more', whose new part is zeroed; it may
+ * move.  A large one is not copied.  NULL when over budget, and then 'mem' is as it was.
+ */
+void *arena_grow(struct arena *a, void *mem, size_t n, size_t more, size_t size);
+
 /* A copy of 's', with a NUL byte behind it.  'p' is NULL when over budget. */
 struct str arena_str(struct arena *a, struct str s);
 

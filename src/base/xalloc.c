@@ -59,6 +59,11 @@ void *xarena(struct arena *a, size_t n, size_t size)
 	return or_die(arena_alloc(a, n, size));
 }
 
+void *xarena_grow(struct arena *a, void *mem, size_t n, size_t more, size_t size)
+{
+	return or_die(arena_grow(a, mem, n, more, size));
+}
+
 struct str xarena_str(struct arena *a, struct str s)
 {
 	s = arena_str(a, s);

@@ -248,15 +248,10 @@ static void copy_samples(struct merger *m)
 /* Room for 'more' items behind the 'n' of an array in the result. */
 static void *grow(struct merger *m, void *array, size_t *cap, size_t n, size_t more, size_t size)
 {
-	void *larger;
-
 	if (n + more <= *cap)
 		return array;
 	*cap = n + more > *cap * 2 ? n + more : *cap * 2;
-	larger = xarena(&m->out->arena, *cap, size);
-	if (n)
-		memcpy(larger, array, n * size);
-	return larger;
+	return xarena_grow(&m->out->arena, array, n, *cap, size);
 }
 
 static uint32_t *none_map(size_t n)
