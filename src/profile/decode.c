@@ -340,12 +340,30 @@ static void read_line(struct decoder *d, struct pb msg, struct line *ln)
 	}
 }
 
-static void read_location(struct decoder *d, struct pb msg, struct location *l)
+/* The next line of the profile; NULL when there is no memory for it. */
+static struct line *new_line(struct decoder *d)
 {
 	struct profile *p = d->p;
+
+	if (p->nlines == d->most_lines) {
+		struct line *lines =
+			check_memory(d, arena_grow(&p->arena, p->lines, p->nlines,
+						   d->most_lines * 2, sizeof(*p->lines)));
+
+		if (!lines)
+			return NULL;
+		p->lines = lines;
+		d->most_lines *= 2;
+	}
+	return &p->lines[p->nlines++];
+}
+
+static void read_location(struct decoder *d, struct pb msg, struct location *l)
+{
+	struct line *line;
 	struct pb_field f;
 
-	*l = (struct location){ .mapping = NONE, .line = p->nlines };
+	*l = (struct location){ .mapping = NONE, .line = d->p->nlines };
 	while (pb_next(&msg, &f)) {
 		switch (f.num) {
 		case LOCATION_ID:
@@ -358,7 +376,10 @@ static void read_location(struct decoder *d, struct pb msg, struct location *l)
 			l->address = pb_u64(&f);
 			break;
 		case LOCATION_LINE:
-			read_line(d, pb_msg(&f), &p->lines[p->nlines++]);
+			line = new_line(d);
+			if (!line)
+				return;
+			read_line(d, pb_msg(&f), line);
 			l->nlines++;
 			break;
 		case LOCATION_IS_FOLDED:
@@ -368,23 +389,14 @@ static void read_location(struct decoder *d, struct pb msg, struct location *l)
 	}
 }
 
-/* How many lines there can be at most: even an empty one takes two bytes. */
-static size_t most_lines(const struct decoder *d)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < d->count[PROFILE_LOCATION]; i++)
-		bytes += d->spans[PROFILE_LOCATION][i].n;
-	return bytes / 2 + 1;
-}
-
 static void read_locations(struct decoder *d)
 {
 	struct profile *p = d->p;
 	size_t n = d->count[PROFILE_LOCATION];
 
 	p->locations = decoder_alloc(d, n, sizeof(*p->locations));
-	p->lines = decoder_alloc_sparse(d, most_lines(d), sizeof(*p->lines));
+	d->most_lines = n + n / 2 + 1;
+	p->lines = decoder_alloc(d, d->most_lines, sizeof(*p->lines));
 	for (size_t i = 0; !d->st.why && i < n; i++)
 		read_location(d, open_span(d, d->spans[PROFILE_LOCATION][i]), &p->locations[i]);
 	p->nlocations = p->locations ? (uint32_t)n : 0;

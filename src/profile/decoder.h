@@ -70,6 +70,7 @@ struct decoder {
 	struct str *spans[PROFILE_FIELDS]; /* of the messages and strings */
 	uint32_t *strings;                 /* from an index in the file to ours */
 	struct id_map mappings, functions, locations;
+	size_t most_lines; /* there is room for */
 	bool concatenated;
 	bool ids_known; /* 'locations' is filled in */
 };

@@ -3,7 +3,8 @@
  *
  * Neither gzip nor zstd says reliably how much comes out.  So instead of guessing and trying
  * again, we reserve as much address space as could ever come out, decompress into it in one
- * go, and give back what was not used.  Address space costs nothing until it is written to.
+ * go, and give back what was not used.  Address space costs nothing until it is written to.  Only
+ * where little is promised, that is tried first: memory from the heap has been cleared already.
  *
  * The gzip framing is read here, the way Go reads it, because what Go accepts and how it
  * words a refusal is what the user sees; libdeflate only inflates.
@@ -20,6 +21,7 @@
 #include <errno.h>
 #include <libdeflate.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <zlib.h>
@@ -31,6 +33,7 @@ enum {
 	PAGE = 4096,
 	PROGRESS_FROM = 64 << 20, /* less is done before one has read the line */
 	WATCH_FROM = 1 << 20,     /* less is done before another core has begun */
+	HEAP_MAX = 8 << 20,
 	MEMBER_HEADER = 10,
 	MEMBER_TRAILER = 8,
 	NAME_MAX_BYTES = 512, /* Go's limit on a member's name and comment */
@@ -41,6 +44,7 @@ struct sink {
 	char *p;
 	size_t n, cap;
 	size_t bound; /* what we wanted 'cap' to be */
+	bool heap;    /* 'p' is from malloc(): the promise was small */
 	size_t size;  /* of the mapping: 'cap' in whole pages */
 
 	struct unpack_watcher *watcher; /* or NULL */
@@ -94,10 +98,35 @@ static int reserve(struct sink *s, size_t bound, size_t expected, struct err *er
 	return 0;
 }
 
+/* Room for what was promised, and not a byte more. */
+static bool borrow(struct sink *s, size_t promised)
+{
+	if (promised == 0 || promised > HEAP_MAX)
+		return false;
+	s->p = malloc(promised);
+	s->cap = promised;
+	s->heap = s->p != NULL;
+	return s->heap;
+}
+
+static void release(struct sink *s)
+{
+	if (s->heap)
+		free(s->p);
+	else if (s->p)
+		munmap(s->p, s->size);
+	s->p = NULL;
+	s->n = 0;
+	s->heap = false;
+}
+
 /* Gives back what was not written. */
 static struct file_bytes settle(struct sink *s)
 {
 	size_t used = round_up(s->n, PAGE);
+
+	if (s->heap)
+		return (struct file_bytes){ s->p, s->n, false };
 
 	if (used < s->size)
 		munmap(s->p + used, s->size - used);
@@ -248,7 +277,8 @@ static enum libdeflate_result inflate_member(struct libdeflate_decompressor *d,
 			       .ctx = s };
 	int rc;
 
-	if (!s->watcher || left(in) < WATCH_FROM || !steps_available())
+	/* What is on the heap may have to move. */
+	if (!s->watcher || s->heap || left(in) < WATCH_FROM || !steps_available())
 		return libdeflate_deflate_decompress_ex(d, in->p, left(in), s->p + s->n,
 							s->cap - s->n, used, got);
 	rc = steps_inflate(&steps);
@@ -270,6 +300,8 @@ static int gunzip_member(struct libdeflate_decompressor *d, struct input *in, st
 	if (rc)
 		return rc;
 	result = inflate_member(d, in, s, &used, &got);
+	if (result == LIBDEFLATE_INSUFFICIENT_SPACE && s->heap)
+		return -EAGAIN;
 	/* More than could come out came out: libdeflate reads zeros behind a truncated input. */
 	if (result == LIBDEFLATE_INSUFFICIENT_SPACE && (s->cap < s->bound || s->bound == max))
 		return too_large(s, max, err);
@@ -286,20 +318,13 @@ static int gunzip_member(struct libdeflate_decompressor *d, struct input *in, st
 	return 0;
 }
 
-static int gunzip(const struct file_bytes *b, size_t max, struct sink *s, struct notify *n,
-		  struct err *err)
+static int gunzip_members(const struct file_bytes *b, size_t max, struct sink *s, struct notify *n,
+			  struct err *err)
 {
-	/* Two bits of deflate are at least needed for the 258 bytes of the longest match. */
-	size_t bound = b->n < (SIZE_MAX - 64) / 1032 ? b->n * 1032 + 64 : SIZE_MAX;
+	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
 	struct input in = { b->p, b->p + b->n };
-	struct libdeflate_decompressor *d;
-	/* The last four bytes say how much the last member holds, if they can be trusted. */
-	size_t expected = b->n >= MEMBER_HEADER + MEMBER_TRAILER ? le32(in.end - 4) : 0;
-	int rc = reserve(s, bound < max ? bound : max, expected, err);
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	d = libdeflate_alloc_decompressor();
 	if (!d)
 		return err_set(err, -ENOMEM, "decompressing profile: out of memory");
 	while (rc == 0 && in.p < in.end) {
@@ -309,6 +334,25 @@ static int gunzip(const struct file_bytes *b, size_t max, struct sink *s, struct
 	}
 	libdeflate_free_decompressor(d);
 	return rc;
+}
+
+static int gunzip(const struct file_bytes *b, size_t max, struct sink *s, struct notify *n,
+		  struct err *err)
+{
+	/* Two bits of deflate are at least needed for the 258 bytes of the longest match. */
+	size_t bound = b->n < (SIZE_MAX - 64) / 1032 ? b->n * 1032 + 64 : SIZE_MAX;
+	/* The last four bytes say how much the last member holds, if they can be trusted. */
+	size_t expected = b->n >= MEMBER_HEADER + MEMBER_TRAILER ? le32(b->p + b->n - 4) : 0;
+	int rc = -EAGAIN;
+
+	bound = bound < max ? bound : max;
+	if (expected <= bound && borrow(s, expected))
+		rc = gunzip_members(b, max, s, n, err);
+	if (rc != -EAGAIN)
+		return rc;
+	release(s);
+	rc = reserve(s, bound, expected, err);
+	return rc ? rc : gunzip_members(b, max, s, n, err);
 }
 
 static int explain_zstd(size_t code, const struct sink *s, size_t max, struct err *err)
@@ -364,8 +408,7 @@ int unpack(struct file_bytes *b, size_t max, struct unpack_watcher *w, struct no
 	if (rc) {
 		if (s.watched)
 			w->lost(w);
-		if (s.p)
-			munmap(s.p, s.size);
+		release(&s);
 		return rc;
 	}
 	file_bytes_release(b);

@@ -21,16 +21,6 @@ void pb_fail(const struct pb *r, const char *why)
 	r->st->offset = (size_t)(r->p - r->st->start);
 }
 
-/* The seven low bits of each of the 'n' bytes at 'p', the first one lowest. */
-static uint64_t gather(const uint8_t *p, size_t n)
-{
-	uint64_t sum = 0;
-
-	while (n-- > 0)
-		sum = sum << 7 | (p[n] & 0x7f);
-	return sum;
-}
-
 bool pb_varint_long(struct pb *r, uint64_t *v)
 {
 	const uint8_t *p = r->p;
@@ -102,8 +92,6 @@ uint64_t pb_u64_slow(const struct pb_field *f)
 
 	if (f->type != PB_VARINT)
 		pb_fail(&body, "expected a number");
-	else if (body.end - body.p <= 8)
-		v = gather(body.p, (size_t)(body.end - body.p));
 	else
 		pb_varint(&body, &v);
 	return v;

@@ -113,10 +113,16 @@ static inline uint64_t pb_u64(const struct pb_field *f)
 {
 	const uint8_t *p = f->body.p;
 	size_t n = (size_t)(f->body.end - p);
+	uint64_t x;
 
-	if (f->type != PB_VARINT || n - 1 > 1)
+	if (f->type != PB_VARINT || n - 1 > 7 || f->body.st->limit - p < 8)
 		return pb_u64_slow(f);
-	return n == 1 ? p[0] : (p[0] & 0x7fu) | (unsigned)p[1] << 7;
+	memcpy(&x, p, 8);
+	x = le64toh(x) & UINT64_MAX >> (64 - 8 * n) & 0x7f7f7f7f7f7f7f7fu;
+	/* Seven bits of each byte move together: pairs, fours, all eight. */
+	x = (x & 0x007f007f007f007fu) | (x & 0x7f007f007f007f00u) >> 1;
+	x = (x & 0x00003fff00003fffu) | (x & 0x3fff00003fff0000u) >> 2;
+	return (x & 0x000000000fffffffu) | (x & 0x0fffffff00000000u) >> 4;
 }
 
 static inline struct pb pb_msg(const struct pb_field *f)
