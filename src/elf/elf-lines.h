@@ -31,7 +31,8 @@ struct elf_frames {
 	size_t n;        /* addresses */
 };
 
-/* Where else debug information may be.  Lists of folders have colons between them; NULL for none. */
+/* Where else debug information may be.  Lists of folders have colons between them; NULL for none.
+ */
 struct elf_search {
 	const char *debug_folders; /* /usr/lib/debug unless told otherwise */
 	/* Asks for the debug information of a build id elsewhere; a path to free(), or NULL. */
