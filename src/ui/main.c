@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/child.h"
 #include "base/err.h"
 #include "base/gotext.h"
 #include "base/lazy.h"
@@ -34,6 +35,7 @@ static void on_signal(int sig)
 {
 	terminal_reset(&terminal); /* NOLINT(bugprone-signal-handler): only calls write() */
 	scratch_remove();          /* NOLINT(bugprone-signal-handler): only calls unlink() */
+	child_kill_all();          /* NOLINT(bugprone-signal-handler): only calls kill() */
 	signal(sig, SIG_DFL);
 	raise(sig);
 }

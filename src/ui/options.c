@@ -179,6 +179,9 @@ const struct option config_options[] = {
 		  "go1.19: Time: Oct 16, 2018 at 11:14am (UTC), no minutes.\n"
 		  "go1.11: the same, and minutes: 4.09mins.\n"
 		  "modern: Time: 2018-10-16 11:14:33 UTC, tags with percentages of the total.\n" },
+	{ "layout_timeout", OPTION_INT, VALUE_ANY, FIELD(layout_timeout), "300", .ours = true,
+	  .help = "Seconds to wait for Graphviz to lay out a graph\n"
+		  "0 waits for as long as it takes.\n" },
 	{ 0 },
 };
 

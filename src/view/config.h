@@ -44,6 +44,7 @@ struct config {
 	/* Ours, not the reference's. */
 	const char *format;  /* "text", "json" or "csv" */
 	const char *dialect; /* "go1.19", "go1.11" or "modern": dates, minutes, tags heading */
+	int layout_timeout;  /* seconds Graphviz may take for a picture; 0: any time */
 };
 
 #endif /* VIEW_CONFIG_H */
