@@ -21,6 +21,7 @@ void render_tags_text(struct report *r, struct out *o);
 void render_raw_text(struct report *r, struct out *o);
 void render_comments_text(struct report *r, struct out *o);
 int render_list_text(struct report *r, struct out *o, struct err *err);
+int render_disasm_text(struct report *r, struct out *o, struct err *err);
 int render_stacks_text(struct report *r, struct out *o, struct err *err);
 void render_folded(struct report *r, struct out *o);
 

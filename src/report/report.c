@@ -29,6 +29,17 @@ static void override(struct config *cfg, enum report_kind kind)
 	case REPORT_PEEK:
 		trim = false;
 		break;
+	case REPORT_DISASM:
+		trim = false;
+		cfg->granularity = "addresses";
+		/* One node per address, or values would be counted once per inlined call. */
+		cfg->noinlines = true;
+		break;
+	case REPORT_WEBLIST:
+		trim = false;
+		cfg->granularity = "addresses";
+		cfg->noinlines = false;
+		break;
 	case REPORT_LIST:
 		trim = false;
 		cfg->granularity = "lines";
@@ -134,6 +145,7 @@ static struct report *begin(const struct profile *p, enum report_kind kind,
 
 	r->kind = kind;
 	r->cfg = *cfg;
+	r->notify = notify;
 	arena_init(&r->arena, PROFILE_BUDGET);
 	label_units_init(&r->units, p, notify);
 	r->v = profile_view(p);
@@ -188,7 +200,7 @@ static enum graph_edges edges_for(enum report_kind kind)
 {
 	if (kind == REPORT_TEXT)
 		return GRAPH_INLINE_EDGES;
-	if (kind == REPORT_LIST || kind == REPORT_TOPPROTO)
+	if (kind == REPORT_LIST || kind == REPORT_DISASM || kind == REPORT_TOPPROTO)
 		return GRAPH_NO_EDGES;
 	return GRAPH_ALL_EDGES;
 }
@@ -209,7 +221,8 @@ struct graph *report_graph(struct report *r)
 				   .tags = { &r->units, r->unit } };
 
 	(void)node_options_init(&o.nodes, cfg);
-	o.nodes.objfiles = r->kind == REPORT_LIST || r->kind == REPORT_CALLGRIND;
+	o.nodes.objfiles =
+		r->kind == REPORT_LIST || r->kind == REPORT_DISASM || r->kind == REPORT_CALLGRIND;
 	return graph_new(r->v, &o);
 }
 

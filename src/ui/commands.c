@@ -47,7 +47,7 @@ const struct command commands[] = {
 	{ "comments", COMMAND_COMMENTS, .description = "Output all profile comments" },
 	{ "disasm", COMMAND_DISASM, .has_param = true,
 	  .description = "Output assembly listings annotated with samples",
-	  .usage = LISTING("disasm", " >f") TO_FILE, NO_CODE },
+	  .usage = LISTING("disasm", " >f") TO_FILE },
 	{ "dot", COMMAND_DOT, .description = "Outputs a graph in DOT format",
 	  .usage = GRAPH("dot") },
 	{ "eog", COMMAND_DOT, OUTPUT_VIEWER, .suffix = "svg", .dot = "svg", .viewers = eog,

@@ -41,6 +41,7 @@ struct renderer {
 static const struct renderer renderers[] = {
 	[COMMAND_CALLGRIND] = { REPORT_CALLGRIND, .text = render_callgrind },
 	[COMMAND_COMMENTS] = { REPORT_COMMENTS, .text = render_comments_text },
+	[COMMAND_DISASM] = { REPORT_DISASM, .try_text = render_disasm_text },
 	[COMMAND_DOT] = { REPORT_DOT, .text = render_dot },
 	[COMMAND_FOLDED] = { REPORT_FOLDED, .text = render_folded },
 	[COMMAND_LIST] = { REPORT_LIST, .try_text = render_list_text },
