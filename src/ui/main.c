@@ -184,6 +184,6 @@ int main(int argc, char **argv)
 		raise(SIGPIPE);
 	}
 	if (rc && err.msg[0])
-		terminal.notify.say(&terminal.notify, NOTIFY_WARN, err.msg);
+		notify_warn(&terminal.notify, "%s\n", err.msg); /* even behind one of its own */
 	return rc ? FAILED : 0;
 }

@@ -236,6 +236,8 @@ const struct option source_flags[] = {
 	  .help = "Same as -mean -sample_index=delay" },
 	{ "all_frames", OPTION_BOOL, VALUE_ANY, FIELD(all_frames), "false", .ours = true,
 	  .help = "Ignore drop_frames and keep_frames of the profile" },
+	{ "no_cache", OPTION_BOOL, VALUE_ANY, FIELD(no_cache), "false", .ours = true,
+	  .help = "Keep no names and lines of binaries for the next time, and use none kept" },
 	{ 0 },
 };
 
