@@ -20,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const enum report_kind kinds[] = { REPORT_TEXT,      REPORT_TREE,  REPORT_TRACES,
 					  REPORT_TAGS,      REPORT_RAW,   REPORT_DOT,
 					  REPORT_CALLGRIND, REPORT_PROTO, REPORT_TOPPROTO,
-					  REPORT_FOLDED,    REPORT_PEEK,  REPORT_STACKS };
+					  REPORT_FOLDED,    REPORT_PEEK,  REPORT_STACKS,
+					  REPORT_FLAME };
 
 static struct config config_for(uint8_t choice)
 {
@@ -94,6 +95,9 @@ static void render(struct report *r, struct out *o, uint8_t choice)
 		break;
 	case REPORT_STACKS:
 		(void)render_stacks_text(r, o, NULL);
+		break;
+	case REPORT_FLAME:
+		render_flame_svg(r, o);
 		break;
 	default:
 		break;

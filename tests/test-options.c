@@ -303,7 +303,7 @@ static void first_words_are_commands_options_and_sample_types(void **state)
 	assert_completes("  foc", "  [focus=]");
 	assert_completes("mean", "[mean|mean_alloc_objects|mean_inuse_space]");
 	assert_completes("inu", "[inuse_space]");
-	assert_completes("fla", "[flat=true]");
+	assert_completes("fla", "[flamegraph|flat=true]");
 	assert_completes("nothing", "[]");
 	assert_completes("help foc", "help [focus]");
 	assert_completes("help tre", "help [tree]");

@@ -25,6 +25,9 @@ int render_disasm_text(struct report *r, struct out *o, struct err *err);
 int render_stacks_text(struct report *r, struct out *o, struct err *err);
 void render_folded(struct report *r, struct out *o);
 
+/* One file for a browser, or to look at as it is. */
+void render_flame_svg(struct report *r, struct out *o);
+
 /* For other programs. */
 void render_dot(struct report *r, struct out *o);
 void render_callgrind(struct report *r, struct out *o);

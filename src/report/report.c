@@ -20,6 +20,9 @@
 
 /* ------------------------------------------------------------------ options */
 
+/* What nodefraction is unless a person says otherwise. */
+#define GRAPH_FRACTION 0.005
+
 /* What a kind of report insists on, whatever the options say. */
 static void override(struct config *cfg, enum report_kind kind)
 {
@@ -55,6 +58,16 @@ static void override(struct config *cfg, enum report_kind kind)
 		trim = false;
 		cfg->granularity = "addresses";
 		cfg->noinlines = false;
+		break;
+	case REPORT_FLAME:
+		/*
+		 * Frames that are small can be zoomed; the defaults are for graphs, where they
+		 * cannot.  Whoever asks for fewer gets fewer.
+		 */
+		if (cfg->nodecount == -1)
+			cfg->nodecount = 0;
+		if (cfg->nodefraction <= GRAPH_FRACTION)
+			cfg->nodefraction = 0;
 		break;
 	default:
 		if (cfg->nodecount == -1)

@@ -40,6 +40,7 @@ enum report_kind {
 	REPORT_TOPPROTO,
 	REPORT_FOLDED,
 	REPORT_STACKS,
+	REPORT_FLAME,
 };
 
 struct report {

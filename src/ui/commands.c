@@ -54,6 +54,12 @@ const struct command commands[] = {
 	  .description = "Visualize graph through eog", .usage = WINDOW("eog") },
 	{ "evince", COMMAND_DOT, OUTPUT_VIEWER, .suffix = "pdf", .dot = "pdf", .viewers = evince,
 	  .description = "Visualize graph through evince", .usage = WINDOW("evince") },
+	{ "flamegraph", COMMAND_FLAMEGRAPH, OUTPUT_AWAY, .suffix = "svg", .ours = true,
+	  .description = "Outputs a flame graph as one SVG file, to search and to zoom",
+	  .usage = "flamegraph [n] [focus_regex]* [-ignore_regex]* >f"
+		   "\nOpen it in a browser; elsewhere it is a picture.  Needs no other program."
+		   "\nInclude up to n frames"
+		   "\nInclude samples matching focus_regex, and exclude ignore_regex." TO_FILE },
 	{ "folded", COMMAND_FOLDED, .ours = true,
 	  .description = "Outputs stacks as folded lines: a;b;c 12",
 	  .usage = "folded [focus_regex]* [-ignore_regex]* >f"

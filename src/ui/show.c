@@ -43,6 +43,7 @@ static const struct renderer renderers[] = {
 	[COMMAND_COMMENTS] = { REPORT_COMMENTS, .text = render_comments_text },
 	[COMMAND_DISASM] = { REPORT_DISASM, .try_text = render_disasm_text },
 	[COMMAND_DOT] = { REPORT_DOT, .text = render_dot },
+	[COMMAND_FLAMEGRAPH] = { REPORT_FLAME, .text = render_flame_svg },
 	[COMMAND_FOLDED] = { REPORT_FOLDED, .text = render_folded },
 	[COMMAND_LIST] = { REPORT_LIST, .try_text = render_list_text },
 	[COMMAND_PEEK] = { REPORT_PEEK, .try_text = render_tree_text, .try_json = render_tree_json,
