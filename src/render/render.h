@@ -29,6 +29,7 @@ void render_folded(struct report *r, struct out *o);
 void render_flame_svg(struct report *r, struct out *o);
 
 /* For other programs. */
+int render_weblist(struct report *r, struct out *o, struct err *err);
 void render_dot(struct report *r, struct out *o);
 void render_callgrind(struct report *r, struct out *o);
 void render_proto(struct report *r, struct out *o);

@@ -13,10 +13,12 @@
 #include "base/xalloc.h"
 #include "graph/node.h"
 #include "profile/profile.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* A source file larger than this is not one. */
 enum { LARGEST_FILE = 64 << 20, LONGEST_LINE = 64 << 10 };
@@ -44,6 +46,16 @@ struct source_text *source_text_new(struct str search, struct str trim)
 	s->search = xarena_str(&s->arena, search);
 	s->trim = xarena_str(&s->arena, trim);
 	return s;
+}
+
+struct source_text *source_text_of(const struct report *r)
+{
+	AUTO(freep) char *cwd = NULL;
+
+	if (*r->cfg.source_path)
+		return source_text_new(str_of(r->cfg.source_path), str_of(r->cfg.trim_path));
+	cwd = getcwd(NULL, 0);
+	return source_text_new(str_of(cwd ? cwd : "/"), str_of(r->cfg.trim_path));
 }
 
 void source_text_free(struct source_text *s)

@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+struct report;
 struct source_text;
 
 /*
@@ -18,6 +19,8 @@ struct source_text;
  * above it.
  */
 struct source_text *source_text_new(struct str search, struct str trim);
+/* From the report's source_path, or the current folder, and its trim_path. */
+struct source_text *source_text_of(const struct report *r);
 void source_text_free(struct source_text *s);
 
 /*

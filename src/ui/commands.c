@@ -39,8 +39,6 @@ static const char *const evince[] = { "evince", NULL };
 static const char *const gv[] = { "gv --noantialias", NULL };
 static const char *const kcachegrind[] = { "kcachegrind", NULL };
 
-#define NO_CODE .missing = "a disassembler", .instead = "list"
-
 const struct command commands[] = {
 	{ "callgrind", COMMAND_CALLGRIND, OUTPUT_AWAY, .suffix = "callgraph.out",
 	  .description = "Outputs a graph in callgrind format", .usage = GRAPH("callgrind") },
@@ -113,7 +111,7 @@ const struct command commands[] = {
 	  .usage = WINDOW("web") },
 	{ "weblist", COMMAND_WEBLIST, OUTPUT_VIEWER, .has_param = true, .suffix = "html",
 	  .viewers = browsers, .description = "Display annotated source in a web browser",
-	  .usage = LISTING("weblist", ""), NO_CODE },
+	  .usage = LISTING("weblist", "") },
 	{ 0 },
 };
 
@@ -128,13 +126,7 @@ const struct command *command_find(struct str name)
 
 int command_check(const struct command *c, const char *dash, struct err *err)
 {
-	if (c->dot)
-		return picture_check(dash, err);
-	if (!c->missing)
-		return 0;
-	return err_set(err, -ENOSYS,
-		       "%s%s needs %s, which this version does not have yet; use %s%s", dash,
-		       c->name, c->missing, dash, c->instead);
+	return c->dot ? picture_check(dash, err) : 0;
 }
 
 void command_help(const struct command *c, struct out *o)

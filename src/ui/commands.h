@@ -54,9 +54,7 @@ struct command {
 	bool pans;                  /* and that can then be moved and zoomed: render_svg_page() */
 	const char *const *viewers; /* programs to try in turn, up to NULL: see viewer.c */
 	const char *description;
-	const char *usage;   /* lines, or NULL */
-	const char *missing; /* what it needs that is not there yet, or NULL */
-	const char *instead; /* and what to use until then */
+	const char *usage; /* lines, or NULL */
 };
 
 extern const struct command commands[]; /* by name, up to one without a name */

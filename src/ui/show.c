@@ -57,6 +57,7 @@ static const struct renderer renderers[] = {
 			   .csv = render_top_csv },
 	[COMMAND_TOPPROTO] = { REPORT_TOPPROTO, .text = render_topproto },
 	[COMMAND_TRACES] = { REPORT_TRACES, .text = render_traces_text },
+	[COMMAND_WEBLIST] = { REPORT_WEBLIST, .try_text = render_weblist },
 	[COMMAND_TREE] = { REPORT_TREE, .try_text = render_tree_text, .try_json = render_tree_json,
 			   .try_csv = render_tree_csv },
 };
