@@ -44,7 +44,8 @@ struct elf_file {
 	bool has_symbols;                 /* private: they have been read */
 	const struct libelf_calls *calls; /* private, as all that follows */
 	struct Elf *elf;
-	size_t size; /* of the file, in bytes */
+	const uint8_t *bytes; /* of elf_open_memory(), or NULL */
+	size_t size;          /* of the file, in bytes */
 	int fd;
 };
 

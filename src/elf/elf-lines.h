@@ -7,6 +7,7 @@
 #define ELF_ELF_LINES_H
 
 #include "base/arena.h"
+#include "base/par.h"
 #include "base/str.h"
 
 #include <stddef.h>
@@ -25,10 +26,10 @@ struct elf_frame {
 
 /* The frames of addresses[i] are frames[first[i]] up to frames[first[i + 1]], innermost first. */
 struct elf_frames {
-	struct arena arena; /* strings and frames live here */
 	struct elf_frame *frames;
-	uint32_t *first; /* n + 1 of them */
-	size_t n;        /* addresses */
+	uint32_t *first;                   /* n + 1 of them */
+	size_t n;                          /* addresses */
+	struct arena arenas[PAR_MOST + 1]; /* private: strings and frames live here */
 };
 
 /* Where else debug information may be.  Lists of folders have colons between them; NULL for none.
