@@ -354,7 +354,7 @@ static void improve(struct elf_frame *outermost, struct str symbol)
 
 static void answer(const struct resolver *s, const uint64_t *addresses, struct elf_frames *out)
 {
-	struct arena *a = &out->arenas[PAR_MOST];
+	struct arena *a = &out->arena;
 	struct str last = { NULL, 0 }, copy = STR("");
 	size_t total = s->n, n = 0;
 
@@ -387,7 +387,7 @@ static void start_workers(struct resolver *s, struct elf_frames *out, uint64_t a
 	for (int i = 0; i < s->nworkers; i++) {
 		dwarf_reader_init(&s->workers[i].r, allowance, s->debug.code_start);
 		table_init(&s->workers[i].index, 1024);
-		s->workers[i].arena = &out->arenas[i];
+		s->workers[i].arena = &out->more[i];
 	}
 }
 
@@ -436,8 +436,9 @@ int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint6
 	*out = (struct elf_frames){ .n = n };
 	if (n > UINT32_MAX / FRAMES_MAX)
 		return err_set(err, -E2BIG, "%s: too many addresses", f->path);
-	for (int i = 0; i <= PAR_MOST; i++)
-		arena_init(&out->arenas[i], SIZE_MAX);
+	arena_init(&out->arena, SIZE_MAX);
+	for (int i = 0; i < PAR_MOST; i++)
+		arena_init(&out->more[i], SIZE_MAX);
 	debug_open(&s.debug, f, search);
 	allowance = allowance_for(&s.debug, n);
 	moved = shifted(addresses, n, s.debug.shift);
@@ -461,7 +462,8 @@ int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint6
 
 void elf_frames_release(struct elf_frames *f)
 {
-	for (int i = 0; i <= PAR_MOST; i++)
-		arena_release(&f->arenas[i]);
+	arena_release(&f->arena);
+	for (int i = 0; i < PAR_MOST; i++)
+		arena_release(&f->more[i]);
 	*f = (struct elf_frames){ 0 };
 }

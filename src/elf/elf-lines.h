@@ -26,10 +26,11 @@ struct elf_frame {
 
 /* The frames of addresses[i] are frames[first[i]] up to frames[first[i + 1]], innermost first. */
 struct elf_frames {
+	struct arena arena; /* strings and frames live here */
 	struct elf_frame *frames;
-	uint32_t *first;                   /* n + 1 of them */
-	size_t n;                          /* addresses */
-	struct arena arenas[PAR_MOST + 1]; /* private: strings and frames live here */
+	uint32_t *first;             /* n + 1 of them */
+	size_t n;                    /* addresses */
+	struct arena more[PAR_MOST]; /* private: and here, what each thread has found */
 };
 
 /* Where else debug information may be.  Lists of folders have colons between them; NULL for none.
