@@ -56,7 +56,9 @@ static struct config config_for(uint8_t choice)
 				.taghide = "",
 				.granularity = granularity[choice & 3],
 				.format = "text",
-				.dialect = "go1.19" };
+				.dialect = "go1.19",
+				.names = choice & 1 ? "default" : "3",
+				.merge_names = choice & 4 };
 }
 
 static void render(struct report *r, struct out *o, uint8_t choice)

@@ -50,7 +50,8 @@ static const struct config plain = { .output = "",
 				     .taghide = "",
 				     .granularity = "functions",
 				     .format = "text",
-				     .dialect = "go1.19" };
+				     .dialect = "go1.19",
+				     .names = "default" };
 
 /* A flame graph of folded stacks. */
 struct drawn {

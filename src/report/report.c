@@ -13,6 +13,7 @@
 #include "base/xalloc.h"
 #include "profile/profile.h"
 #include "view/filter.h"
+#include "view/names.h"
 #include "view/tag-frames.h"
 
 #include <errno.h>
@@ -134,6 +135,7 @@ static int prepare(struct report *r, const char *param, struct notify *notify, s
 	bool relative = r->cfg.relative_percentages;
 	int rc = 0;
 
+	names_apply(r->v, &r->cfg);
 	add_tag_frames(r, notify);
 	if (relative)
 		rc = filter_apply(r->v, &r->cfg, &r->units, notify, err);

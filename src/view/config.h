@@ -45,6 +45,8 @@ struct config {
 	const char *format;  /* "text", "json" or "csv" */
 	const char *dialect; /* "go1.19", "go1.11" or "modern": dates, minutes, tags heading */
 	int layout_timeout;  /* seconds Graphviz may take for a picture; 0: any time */
+	const char *names;   /* "default", or how much of names to cut: "0" to "4" */
+	bool merge_names;    /* functions with the same name after that are one */
 };
 
 #endif /* VIEW_CONFIG_H */
