@@ -377,7 +377,7 @@ def t_search_tells_the_share_and_marks_frames():
         page.press("Escape")
         page.press("/")
         page.press("Backspace", "(")  # not a regular expression: just text
-        equal(p.text("[role=status]"), "0 frames, 0.000%")
+        equal(p.text("[role=status]"), "0 frames, 0%")
         page.press("Escape")
         equal(p.text("[role=status]"), "")
         equal(p.shown(), plain)

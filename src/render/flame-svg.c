@@ -514,6 +514,21 @@ static struct module *list_modules(struct picture *p, size_t *n)
 	return m;
 }
 
+/* The end of an import path says more than its beginning. */
+static struct str module_name(struct picture *p, struct str m)
+{
+	ptrdiff_t slash;
+
+	if (m.n <= LONGEST_MODULE)
+		return visible(p, m, LONGEST_MODULE);
+	slash = str_find(str_skip(m, m.n - LONGEST_MODULE), STR("/"));
+	if (slash < 0)
+		return visible(p, m, LONGEST_MODULE);
+	m = str_skip(m, m.n - LONGEST_MODULE + (size_t)slash);
+	return xarena_printf(&p->r->arena, "\xe2\x80\xa6%.*s",
+			     STR_ARG(visible(p, m, LONGEST_MODULE)));
+}
+
 static void put_modules(struct picture *p)
 {
 	size_t n, shown = 0;
@@ -521,7 +536,7 @@ static void put_modules(struct picture *p)
 	double x = MARGIN;
 
 	for (size_t i = 0; i < n && shown < MOST_MODULES; i++) {
-		struct str name = visible(p, m[i].name, LONGEST_MODULE);
+		struct str name = module_name(p, m[i].name);
 
 		if (name.n == 0 || m[i].own <= 0)
 			continue;

@@ -38,7 +38,7 @@
 	}
 
 	function percent(share) {
-		const digits = share >= 0.9995 ? 0 : share >= 0.1 ? 1 : share >= 0.001 ? 2 : 3;
+		const digits = share >= 0.9995 || share === 0 ? 0 : share >= 0.1 ? 1 : share >= 0.001 ? 2 : 3;
 
 		return (100 * share).toFixed(digits) + '%';
 	}
