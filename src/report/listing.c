@@ -108,6 +108,7 @@ static void read_lines(struct finder *f, struct listing_routine *to, uint32_t fr
 	}
 	to->nlines = n;
 	to->error = source_text_error(f->source, to->file);
+	source_text_compare(f->source, to->file, profile_str(f->r->v, info(f, from)->objfile));
 	to->lines = xarena(&f->r->arena, to->nlines, sizeof(*lines));
 	if (to->nlines)
 		memcpy(to->lines, lines, to->nlines * sizeof(*lines));
@@ -175,7 +176,7 @@ int listing_init(struct listing *l, struct report *r, struct err *err)
 		rc = err_set(err, -ENOENT, "no matches found for regexp: %.*s",
 			     STR_ARG(regex_pattern(r->symbol)));
 	} else {
-		f.source = source_text_of(r);
+		f.source = source_text_new(r);
 		l->source = f.source;
 		group(&f);
 	}

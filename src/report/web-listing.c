@@ -275,8 +275,13 @@ int web_listing_init(struct web_listing *w, struct report *r, struct err *err)
 	rc = web_code_init(&w->code, r, err);
 	if (rc)
 		return rc;
-	w->source = source_text_of(r);
+	w->source = source_text_new(r);
 	make(&m);
+	if (r->v->nmappings) {
+		for (size_t i = 0; i < w->n; i++)
+			source_text_compare(w->source, w->routines[i].file,
+					    profile_str(r->v, r->v->mappings[0].file));
+	}
 	return 0;
 }
 
