@@ -60,12 +60,12 @@ static bool fits(const struct elf_frame *f)
 }
 
 /* What cannot be written is left out by the caller: the whole file then is. */
-static bool convert(const struct elf_frames *frames, struct texts *t, struct cache_frame *out)
+static bool convert(const struct frame_list *list, struct texts *t, struct cache_frame *out)
 {
-	size_t n = frames->first[frames->n];
+	size_t n = list->first[list->n];
 
 	for (size_t i = 0; i < n; i++) {
-		const struct elf_frame *f = &frames->frames[i];
+		const struct elf_frame *f = &list->frames[i];
 
 		if (!fits(f))
 			return false;
@@ -101,25 +101,25 @@ static void seal(struct out *o)
 }
 
 /* The whole file; 'o' is empty if there is something that the format has no place for. */
-static void print(struct out *o, const uint64_t *addresses, const struct elf_frames *frames)
+static void print(struct out *o, const struct frame_list *list)
 {
-	size_t nframes = frames->first[frames->n];
+	size_t nframes = list->first[list->n];
 	AUTO(freep) struct cache_frame *converted = mem_new(nframes + 1, sizeof(*converted));
 	struct texts t = { 0 };
 
 	table_init(&t.index, 1024);
-	if (convert(frames, &t, converted)) {
+	if (convert(list, &t, converted)) {
 		struct cache_header h = {
 			.magic = CACHE_MAGIC,
-			.naddresses = frames->n,
+			.naddresses = list->n,
 			.nframes = nframes,
 			.nstrings = t.n,
 			.ntext = t.bytes,
 		};
 
 		out_bytes(o, &h, sizeof(h));
-		out_bytes(o, addresses, frames->n * sizeof(*addresses));
-		out_bytes(o, frames->first, (frames->n + 1) * sizeof(*frames->first));
+		out_bytes(o, list->addresses, list->n * sizeof(*list->addresses));
+		out_bytes(o, list->first, (list->n + 1) * sizeof(*list->first));
 		out_bytes(o, converted, nframes * sizeof(*converted));
 		print_texts(o, &t);
 		seal(o);
@@ -191,17 +191,24 @@ static void make_room(const char *folder, uint64_t more, uint64_t limit)
 	free(all.at);
 }
 
-/* mkdir -p, for nobody else to read: names of functions are part of a program. */
+/*
+ * Makes the last three folders of the path at most: someone who has no home gets none from us.  For
+ * nobody else to read, since names of functions are part of a program.
+ */
 static void make_folder(const char *folder)
 {
 	AUTO(freep) char *path = mem_str(str_of(folder));
+	char *slash[3];
+	size_t n = 0;
 
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		(void)mkdir(path, 0700);
-		*slash = '/';
+	for (char *at = strrchr(path, '/'); at && at > path && n < 3; at = strrchr(path, '/')) {
+		slash[n++] = at;
+		*at = '\0';
 	}
-	(void)mkdir(path, 0700);
+	for (; n > 0; n--) {
+		*slash[n - 1] = '/';
+		(void)mkdir(path, 0700);
+	}
 }
 
 static int write_file(const char *path, struct str bytes, struct err *err)
@@ -215,16 +222,16 @@ static int write_file(const char *path, struct str bytes, struct err *err)
 	return file_commit(&f, NULL, err);
 }
 
-int cache_store(const char *folder, const char *name, const uint64_t *addresses,
-		const struct elf_frames *frames, uint64_t limit, struct err *err)
+int cache_store(const char *folder, const char *name, const struct frame_list *list, uint64_t limit,
+		struct err *err)
 {
 	AUTO(freep) char *path = mem_printf("%s/%s", folder, name);
 	struct out o;
 	int rc = 0;
 
 	out_init(&o, limit);
-	print(&o, addresses, frames);
-	if (!o.error && o.n) {
+	print(&o, list);
+	if (!o.error && o.n && o.n <= limit) {
 		make_folder(folder);
 		make_room(folder, o.n, limit);
 		rc = write_file(path, out_view(&o), err);

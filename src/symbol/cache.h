@@ -26,12 +26,20 @@
 struct err;
 struct cache_frame;
 
+/* The frames of addresses[i] are frames[first[i]] up to frames[first[i + 1]], innermost first. */
+struct frame_list {
+	const uint64_t *addresses; /* in ascending order, each once */
+	size_t n;
+	const struct elf_frame *frames;
+	const uint32_t *first;
+};
+
 /* What a file of the cache has, in place. */
 struct cached_frames {
 	struct file_bytes bytes;
 	size_t n;                  /* addresses */
-	const uint64_t *addresses; /* in ascending order */
-	const uint32_t *first;     /* frames of address i: first[i] up to first[i + 1] */
+	const uint64_t *addresses; /* as in frame_list */
+	const uint32_t *first;
 	const struct cache_frame *frames;
 	const uint32_t *ends; /* of strings in 'text' */
 	const char *text;
@@ -54,11 +62,11 @@ int cache_load(const char *folder, const char *name, struct cached_frames *c);
 void cached_release(struct cached_frames *c);
 
 /*
- * cache_store() puts the frames of 'addresses', which are in ascending order, in the file 'name'.
- * Makes the folder if need be; removes what has not been used for longest where the folder would
- * get larger than 'limit'.  Returns 0, or a negative errno and why.
+ * cache_store() puts 'list' in the file 'name'.
+ * Makes the folder and two above it if need be; removes what has not been used for longest where
+ * the folder would get larger than 'limit'.  Returns 0, or a negative errno and why.
  */
-int cache_store(const char *folder, const char *name, const uint64_t *addresses,
-		const struct elf_frames *frames, uint64_t limit, struct err *err);
+int cache_store(const char *folder, const char *name, const struct frame_list *list, uint64_t limit,
+		struct err *err);
 
 #endif /* SYMBOL_CACHE_H */

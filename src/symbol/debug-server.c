@@ -100,7 +100,7 @@ static void judge(struct debug_server *s, int rc)
 {
 	char why[128];
 
-	if (rc == -ENOENT)
+	if (rc == -ENOENT && !s->late)
 		return;
 	if (s->late || rc == -ETIME || rc == -ETIMEDOUT)
 		give_up(s, "the server does not answer in time");

@@ -36,7 +36,7 @@ struct job {
 	uint64_t *addresses;
 	size_t n;
 	struct resolved found;
-	struct err why; /* if nothing was: "" otherwise */
+	struct err why; /* what is wrong with the binary, or "" */
 };
 
 struct symbolizer {
@@ -166,6 +166,14 @@ static bool knows_lines(const struct elf_frame *frames, size_t n)
 	return false;
 }
 
+/* Without the version that linkers put behind the names of libraries: "write@@GLIBC_2.2.5". */
+static struct str without_version(struct str name)
+{
+	const char *at = name.n > 1 ? memchr(name.p + 1, '@', name.n - 1) : NULL;
+
+	return at ? (struct str){ name.p, (size_t)(at - name.p) } : name;
+}
+
 static void set_lines(struct line_adder *a, struct location *l, const struct elf_frame *frames,
 		      size_t n)
 {
@@ -178,7 +186,7 @@ static void set_lines(struct line_adder *a, struct location *l, const struct elf
 	l->is_folded = false;
 	for (size_t i = 0; i < n; i++) {
 		const struct elf_frame *f = &frames[i];
-		uint32_t name = profile_intern_copy(p, f->function);
+		uint32_t name = profile_intern_copy(p, without_version(f->function));
 		uint32_t file = profile_intern_copy(p, f->file);
 
 		m->has_functions |= name != 0;
@@ -225,7 +233,7 @@ static int apply(struct symbolizer *s, struct err *err)
 		qsort(s->items, s->nitems, sizeof(*s->items), by_location);
 	for (size_t i = 0; i < s->nitems; i++) {
 		const struct job *job = &s->jobs[s->items[i].binary];
-		const struct elf_frames *f = &job->found.frames;
+		const struct frame_list *f = &job->found.list;
 		size_t at;
 
 		if (f->n == 0)

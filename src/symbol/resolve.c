@@ -11,8 +11,10 @@
 #include "base/xalloc.h"
 #include "elf/elf-file.h"
 #include "profile/profile.h"
+#include "symbol/debug-server.h"
 #include "symbol/symbolize.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -37,16 +39,20 @@ static void stamp_text(struct stamp *s, const char *text)
 	s->sum = hash_mix(s->sum, hash_bytes(text, strlen(text), 0));
 }
 
+static void stamp_file(struct stamp *s, const struct stat *st)
+{
+	s->sum = hash_mix(s->sum, (uint64_t)st->st_size + 1);
+	s->sum = hash_mix(s->sum, (uint64_t)st->st_mtim.tv_sec);
+	s->sum = hash_mix(s->sum, (uint64_t)st->st_mtim.tv_nsec);
+}
+
 /* A file, or a folder: its time changes when a file comes or goes. */
 static void stamp_path(struct stamp *s, char *path)
 {
-	struct stat st = { 0 };
+	static const struct stat none;
+	struct stat st;
 
-	if (stat(path, &st) != 0)
-		st = (struct stat){ 0 };
-	s->sum = hash_mix(s->sum, (uint64_t)st.st_size + 1);
-	s->sum = hash_mix(s->sum, (uint64_t)st.st_mtim.tv_sec);
-	s->sum = hash_mix(s->sum, (uint64_t)st.st_mtim.tv_nsec);
+	stamp_file(s, stat(path, &st) == 0 ? &st : &none);
 	free(path);
 }
 
@@ -73,10 +79,13 @@ static char *name_in_cache(const struct resolver *r, const struct elf_file *f)
 	struct str path = str_of(f->path), folder, rest = str_of(debug_folders(r));
 	ptrdiff_t slash = str_rfind_char(path, '/');
 	struct str dir = { path.p, slash < 0 ? 0 : (size_t)slash };
+	struct stat st;
 
-	stamp_path(&s, mem_str(path));
+	if (stat(f->path, &st) != 0)
+		return NULL; /* a binary in memory */
+	stamp_file(&s, &st);
 	if (!*f->build_id)
-		stamp_text(&s, f->path);
+		s.sum = hash_mix(hash_mix(s.sum, st.st_ino), st.st_dev);
 	stamp_path(&s, mem_printf("%s.debug", f->path));
 	stamp_path(&s, mem_printf("%.*s/.debug", STR_ARG(dir)));
 	while (str_split(&rest, ':', &folder))
@@ -88,25 +97,42 @@ static char *name_in_cache(const struct resolver *r, const struct elf_file *f)
 
 /* ------------------------------------------------------------------ the binary */
 
-static int resolve_by_symbols(struct elf_file *f, const uint64_t *addresses, size_t n,
-			      struct elf_frames *out, struct err *err)
+/* Asks the server for debug information, and remembers how that went. */
+struct question {
+	struct debug_server *server;
+	bool asked, answered;
+};
+
+static char *ask_server(const char *build_id, void *ctx)
 {
-	size_t count = 0;
+	struct question *q = ctx;
+	char *path = debug_server_fetch(q->server, DEBUG_SERVER_DEBUGINFO, str_of(build_id));
+
+	q->asked = true;
+	q->answered |= path != NULL;
+	return path;
+}
+
+static int resolve_by_symbols(struct elf_file *f, const uint64_t *addresses, size_t n,
+			      struct resolved *out, struct err *err)
+{
+	struct elf_frame *frames;
+	uint32_t *first, count = 0;
 	int rc = elf_read_symbols(f, err);
 
 	if (rc)
 		return rc;
 	arena_init(&out->arena, PROFILE_BUDGET);
-	out->frames = xarena(&out->arena, n + 1, sizeof(*out->frames));
-	out->first = xarena(&out->arena, n + 1, sizeof(*out->first));
-	out->n = n;
+	frames = xarena(&out->arena, n + 1, sizeof(*frames));
+	first = xarena(&out->arena, n + 1, sizeof(*first));
 	for (size_t i = 0; i < n; i++) {
 		const struct elf_symbol *s = elf_find_symbol(f, addresses[i]);
 
 		if (s)
-			out->frames[count++].function = s->name;
-		out->first[i + 1] = (uint32_t)count;
+			frames[count++].function = s->name;
+		first[i + 1] = count;
 	}
+	out->list = (struct frame_list){ addresses, n, frames, first };
 	return 0;
 }
 
@@ -158,23 +184,24 @@ static size_t count_frames(struct walk w, const uint64_t *addresses, size_t n)
 }
 
 /* Puts the frames of 'addresses' together from both places; each is in one of them. */
-static void assemble(struct walk w, const uint64_t *addresses, size_t n, struct elf_frames *out)
+static struct frame_list assemble(struct walk w, const uint64_t *addresses, size_t n,
+				  struct arena *a)
 {
-	size_t at = 0, from;
+	struct elf_frame *frames = xarena(a, count_frames(w, addresses, n) + 1, sizeof(*frames));
+	uint32_t *first = xarena(a, n + 1, sizeof(*first));
+	uint32_t at = 0;
+	size_t from;
 	bool cached;
 
-	arena_init(&out->arena, PROFILE_BUDGET);
-	out->n = n;
-	out->frames = xarena(&out->arena, count_frames(w, addresses, n) + 1, sizeof(*out->frames));
-	out->first = xarena(&out->arena, n + 1, sizeof(*out->first));
 	for (size_t i = 0; i < n; i++) {
 		size_t to = next_frames(&w, addresses[i], &from, &cached);
 
 		for (; from < to; from++)
-			out->frames[at++] = cached ? cached_frame(w.cached, from)
-						   : w.fresh->frames.frames[from];
-		out->first[i + 1] = (uint32_t)at;
+			frames[at++] = cached ? cached_frame(w.cached, from)
+					      : w.fresh->frames.frames[from];
+		first[i + 1] = at;
 	}
+	return (struct frame_list){ addresses, n, frames, first };
 }
 
 static void collect_missing(const struct cached_frames *cached, const uint64_t *addresses, size_t n,
@@ -209,21 +236,49 @@ static void store(struct resolver *r, const char *name, struct walk w)
 {
 	AUTO(freep) uint64_t *all = unite(w.cached, w.fresh);
 	uint64_t limit = r->options->cache_limit ? r->options->cache_limit : SYMBOL_CACHE_MAX;
-	struct elf_frames frames = { 0 };
+	struct frame_list list;
+	struct arena arena;
 	struct err why;
+	int rc;
 
-	assemble(w, all, w.cached->n + w.fresh->n, &frames);
-	if (cache_store(r->options->cache_folder, name, all, &frames, limit, &why) < 0 &&
-	    !atomic_exchange(&r->warned, true))
+	arena_init(&arena, PROFILE_BUDGET);
+	list = assemble(w, all, w.cached->n + w.fresh->n, &arena);
+	rc = cache_store(r->options->cache_folder, name, &list, limit, &why);
+	if (rc < 0 && rc != -ENOENT && !atomic_exchange(&r->warned, true))
 		notify_warn(r->options->notify, "names are not kept for the next time: %s",
 			    why.msg);
-	arena_release(&frames.arena);
+	arena_release(&arena);
 }
 
-static int resolve_cached(struct resolver *r, struct elf_file *f, const uint64_t *addresses,
-			  size_t n, struct resolved *out, struct err *err)
+static bool is_complete(const struct elf_frames *f)
 {
-	AUTO(freep) char *name = name_in_cache(r, f);
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->first[i] == f->first[i + 1])
+			return false;
+	}
+	return true;
+}
+
+/* Finds in the binary what the cache does not have.  Success, too, may have something in 'err'. */
+static int resolve_missing(struct resolver *r, struct elf_file *f, struct fresh *fresh,
+			   struct question *q, struct err *err)
+{
+	struct elf_search search = { .debug_folders = debug_folders(r),
+				     .fetch = r->server ? ask_server : NULL,
+				     .ctx = q };
+
+	int rc = elf_resolve(f, &search, fresh->addresses, fresh->n, &fresh->frames, err);
+
+	if (rc == 0 && !is_complete(&fresh->frames))
+		(void)elf_read_symbols(f, err); /* what was wrong, if anything was */
+	return rc;
+}
+
+static int resolve_cached(struct resolver *r, struct elf_file *f, const char *name,
+			  const uint64_t *addresses, size_t n, struct resolved *out,
+			  struct err *err)
+{
+	struct question q = { .server = r->server };
 	struct fresh fresh = { 0 };
 	struct walk w = { .cached = &out->cached, .fresh = &fresh };
 	int rc = 0;
@@ -231,27 +286,48 @@ static int resolve_cached(struct resolver *r, struct elf_file *f, const uint64_t
 	(void)cache_load(r->options->cache_folder, name, &out->cached);
 	collect_missing(&out->cached, addresses, n, &fresh);
 	if (fresh.n)
-		rc = resolve_by_symbols(f, fresh.addresses, fresh.n, &fresh.frames, err);
-	if (rc == 0 && fresh.n)
+		rc = resolve_missing(r, f, &fresh, &q, err);
+	if (rc == 0 && fresh.n && q.asked == q.answered)
 		store(r, name, w);
+	arena_init(&out->arena, PROFILE_BUDGET);
 	if (rc == 0)
-		assemble(w, addresses, n, &out->frames);
+		out->list = assemble(w, addresses, n, &out->arena);
 	out->fresh = fresh.frames;
 	free(fresh.addresses);
+	return rc;
+}
+
+static int resolve_uncached(struct resolver *r, struct elf_file *f, const uint64_t *addresses,
+			    size_t n, struct resolved *out, struct err *err)
+{
+	struct question q = { .server = r->server };
+	struct fresh all = { .addresses = (uint64_t *)(uintptr_t)addresses, .n = n };
+	int rc = resolve_missing(r, f, &all, &q, err);
+
+	out->fresh = all.frames;
+	if (rc == 0)
+		out->list =
+			(struct frame_list){ addresses, n, out->fresh.frames, out->fresh.first };
 	return rc;
 }
 
 int resolve(struct resolver *r, struct elf_file *f, const uint64_t *addresses, size_t n,
 	    struct resolved *out, struct err *err)
 {
-	if (r->fast || !r->options->cache_folder || *f->path != '/')
-		return resolve_by_symbols(f, addresses, n, &out->frames, err);
-	return resolve_cached(r, f, addresses, n, out, err);
+	AUTO(freep) char *name = NULL;
+
+	if (r->fast)
+		return resolve_by_symbols(f, addresses, n, out, err);
+	if (r->options->cache_folder)
+		name = name_in_cache(r, f);
+	if (name)
+		return resolve_cached(r, f, name, addresses, n, out, err);
+	return resolve_uncached(r, f, addresses, n, out, err);
 }
 
 void resolved_release(struct resolved *r)
 {
-	arena_release(&r->frames.arena);
-	arena_release(&r->fresh.arena);
+	arena_release(&r->arena);
+	elf_frames_release(&r->fresh);
 	cached_release(&r->cached);
 }

@@ -24,15 +24,17 @@ struct resolver {
 };
 
 struct resolved {
-	struct elf_frames frames;    /* n is 0 if nothing was found */
-	struct cached_frames cached; /* private, as is 'fresh': strings are in here */
+	struct frame_list list;      /* n is 0 if nothing was found */
+	struct cached_frames cached; /* private, as all that follows: what the list points to */
 	struct elf_frames fresh;
+	struct arena arena;
 };
 
 /*
  * resolve() finds the frames of 'n' addresses in 'f', in ascending order and each once.  Any
- * number of threads may be in here for different files.  Returns 0, or a negative errno and what
- * is wrong with the file.  Release in both cases with resolved_release().
+ * number of threads may be in here for different files.  Returns 0 or a negative errno; what is
+ * wrong with the file is in 'err' in both cases, because some of it may be right.  Release in both
+ * cases with resolved_release().
  */
 int resolve(struct resolver *r, struct elf_file *f, const uint64_t *addresses, size_t n,
 	    struct resolved *out, struct err *err);
