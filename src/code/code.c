@@ -116,29 +116,16 @@ int code_decode(uint16_t machine, struct str bytes, uint64_t address, const stru
 	return decode(machine, bytes, bytes.n, address, o, out, err);
 }
 
-static struct str name_in(uint64_t address, uint64_t *offset, void *ctx)
+int code_read(const struct elf_file *f, uint64_t start, uint64_t end, const struct code_options *o,
+	      struct code *out, struct err *err)
 {
-	const struct elf_symbol *s = elf_find_symbol(ctx, address);
-
-	if (!s)
-		return (struct str){ 0 };
-	*offset = address - s->start;
-	return s->name;
-}
-
-int code_read(struct elf_file *f, uint64_t start, uint64_t end, bool intel, struct code *out,
-	      struct err *err)
-{
-	struct code_options o = { .intel = intel, .name_of = name_in, .ctx = f };
 	uint64_t n = end > start ? end - start : 0;
 	struct str bytes;
 
 	if (n > LARGEST)
 		n = LARGEST;
-	/* Damaged symbols cost names, not code. */
-	(void)elf_read_symbols(f, NULL);
 	bytes = n ? elf_code(f, start, n + LONGEST) : (struct str){ 0 };
-	return decode(f->machine, bytes, bytes.n < n ? bytes.n : n, start, &o, out, err);
+	return decode(f->machine, bytes, bytes.n < n ? bytes.n : n, start, o, out, err);
 }
 
 void code_release(struct code *c)

@@ -59,12 +59,11 @@ int code_decode(uint16_t machine, struct str bytes, uint64_t address, const stru
 		struct code *out, struct err *err);
 
 /*
- * code_read() is code_decode() for the code of 'f' from 'start' to before 'end', with the names of
- * its symbols.  An instruction that starts before 'end' is read to its own end.  Of more than
- * 8 MiB it reads the first 8.
+ * code_read() is code_decode() for the code of 'f' from 'start' to before 'end'.  An instruction
+ * that starts before 'end' is read to its own end.  Of more than 8 MiB it reads the first 8.
  */
-int code_read(struct elf_file *f, uint64_t start, uint64_t end, bool intel, struct code *out,
-	      struct err *err);
+int code_read(const struct elf_file *f, uint64_t start, uint64_t end, const struct code_options *o,
+	      struct code *out, struct err *err);
 
 void code_release(struct code *c);
 

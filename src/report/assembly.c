@@ -242,15 +242,23 @@ static void print_place(struct out *o, struct place p)
 
 /* Instructions of Go programs have no function of their own: as in the reference, it is that of
  * the samples. */
-static struct place place_of(const struct elf_frames *frames, size_t i, bool is_go)
+static struct place place_of(struct finder *f, const struct elf_frame *frame, bool is_go)
 {
-	const struct elf_frame *frame;
+	struct str function = STR("");
 
-	if (frames->first[i] == frames->first[i + 1])
-		return (struct place){ 0 };
-	frame = &frames->frames[frames->first[i]];
-	return (struct place){ is_go || frame->file.n == 0 ? STR("") : frame->function, frame->file,
-			       frame->line };
+	if (!is_go && frame->file.n)
+		function = demangle_name(frame->function, DEMANGLE_DEFAULT, &f->a->arena);
+	return (struct place){ function, frame->file, frame->line };
+}
+
+/* The functions that 'place' was inlined into, up to the one that has the code. */
+static void print_callers(struct finder *f, struct out *o, const struct elf_frames *frames,
+			  size_t i)
+{
+	for (uint32_t k = frames->first[i] + 1; k < frames->first[i + 1]; k++) {
+		out_text(o, " (inlined by) ");
+		print_place(o, place_of(f, &frames->frames[k], false));
+	}
 }
 
 /* Adds a node to an instruction: its values, and what it knows and the binary did not. */
@@ -283,10 +291,12 @@ static void annotate(struct finder *f, const struct match *m, const struct code 
 
 	for (size_t i = 0; i < code->n; i++) {
 		const struct code_inst *inst = &code->insts[i];
-		struct place place = place_of(frames, i, is_go);
+		struct place place = { 0 };
 		struct weight w = { 0 };
 		struct out text;
 
+		if (frames->first[i] < frames->first[i + 1])
+			place = place_of(f, &frames->frames[frames->first[i]], is_go);
 		for (; next < m->n; next++) {
 			const struct graph_node *n = node(f, m->nodes[next]);
 
@@ -297,6 +307,7 @@ static void annotate(struct finder *f, const struct match *m, const struct code 
 		}
 		out_init(&text, 0);
 		print_place(&text, place);
+		print_callers(f, &text, frames, i);
 		to->lines[to->nlines++] = (struct assembly_line){
 			.address = inst->address,
 			.text = xarena_str(&f->a->arena, inst->text),
@@ -315,7 +326,7 @@ static int add_routine(struct finder *f, const struct match *m, struct err *err)
 	struct elf_frames frames;
 	uint64_t *addresses;
 	struct code code;
-	int rc = code_read(o->elf, m->start, m->end, f->r->cfg.intel_syntax, &code, err);
+	int rc = object_code(o, m->start, m->end, f->r->cfg.intel_syntax, &code, err);
 
 	if (rc == 0) {
 		*to = (struct assembly_routine){ .names = m->names, .nnames = m->nnames };
@@ -326,10 +337,10 @@ static int add_routine(struct finder *f, const struct match *m, struct err *err)
 		addresses = mem_new(code.n + 1, sizeof(*addresses));
 		for (size_t i = 0; i < code.n; i++)
 			addresses[i] = code.insts[i].address;
-		object_frames(o, addresses, code.n, &frames);
+		object_frames(o, addresses, code.n, false, &frames);
 		to->lines = xarena(&f->a->arena, code.n, sizeof(*to->lines));
 		annotate(f, m, &code, &frames, o->is_go, to);
-		arena_release(&frames.arena);
+		elf_frames_release(&frames);
 		free(addresses);
 		f->a->n++;
 	}

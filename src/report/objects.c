@@ -8,8 +8,10 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/xalloc.h"
+#include "code/code.h"
 #include "elf/elf-file.h"
 #include "profile/profile.h"
+#include "symbol/demangle.h"
 
 #include <stdlib.h>
 
@@ -69,31 +71,117 @@ uint64_t object_bias(const struct objects *o, const struct object *object, uint3
 	return elf_bias(object->elf, range);
 }
 
-/* ------------------------------------------------------------------ frames */
+/* ------------------------------------------------------------------ code */
 
-/* Addresses that Go's table does not know, of C code for example, have what the symbols say. */
-static struct elf_frame frame_at(const struct object *o, uint64_t address)
+/* For the names of what is called. */
+struct names {
+	const struct object *o;
+	struct arena arena;
+};
+
+static struct str name_of(uint64_t address, uint64_t *offset, void *ctx)
 {
-	const struct elf_symbol *s;
-	struct go_line line;
+	struct names *names = ctx;
+	const struct elf_symbol *s = elf_find_symbol(names->o->elf, address);
 
-	if (o->is_go && go_lines_find(&o->go, address, &line))
-		return (struct elf_frame){ .function = line.function,
-					   .file = line.file,
-					   .line = line.line };
-	s = elf_find_symbol(o->elf, address);
-	return (struct elf_frame){ .function = s ? s->name : STR("") };
+	if (!s)
+		return (struct str){ 0 };
+	*offset = address - s->start;
+	return names->o->is_go ? s->name : demangle_name(s->name, DEMANGLE_DEFAULT, &names->arena);
 }
 
-void object_frames(struct object *o, const uint64_t *addresses, size_t n, struct elf_frames *out)
+int object_code(struct object *o, uint64_t start, uint64_t end, bool intel, struct code *out,
+		struct err *err)
 {
+	struct names names = { .o = o };
+	struct code_options options = { .intel = intel, .name_of = name_of, .ctx = &names };
+	int rc;
+
+	arena_init(&names.arena, PROFILE_BUDGET);
+	rc = code_read(o->elf, start, end, &options, out, err);
+	arena_release(&names.arena);
+	return rc;
+}
+
+/* ------------------------------------------------------------------ frames */
+
+static void resolve(struct object *o, const uint64_t *addresses, size_t n, struct elf_frames *out)
+{
+	struct elf_search search = { .debug_folders = "/usr/lib/debug" };
+	int rc = elf_resolve(o->elf, &search, addresses, n, out, NULL);
+
+	/* More addresses than there can be: then nothing is known of any of them. */
+	if (rc) {
+		arena_init(&out->arena, PROFILE_BUDGET);
+		out->first = xarena(&out->arena, n + 1, sizeof(*out->first));
+	}
+}
+
+/* What Go's table does not know, such as C code, is asked of the debug information. */
+struct unknown {
+	uint64_t *addresses;
+	size_t n, nframes; /* frames of all of them */
+	struct elf_frames frames;
+};
+
+static void find_unknown(struct object *o, const uint64_t *addresses, size_t n, struct unknown *u)
+{
+	struct go_line line;
+
+	*u = (struct unknown){ .addresses = mem_new(n + 1, sizeof(*u->addresses)) };
+	for (size_t i = 0; i < n; i++) {
+		if (!go_lines_find(&o->go, addresses[i], &line))
+			u->addresses[u->n++] = addresses[i];
+	}
+	resolve(o, u->addresses, u->n, &u->frames);
+	u->nframes = u->frames.first[u->n];
+}
+
+/* Copies the frames of unknown address 'i' behind the 'at' frames that are there. */
+static uint32_t take_unknown(const struct unknown *u, size_t i, struct elf_frames *out, uint32_t at)
+{
+	for (uint32_t k = u->frames.first[i]; k < u->frames.first[i + 1]; k++) {
+		struct elf_frame *to = &out->frames[at++];
+
+		*to = u->frames.frames[k];
+		to->function = xarena_str(&out->arena, to->function);
+		to->file = xarena_str(&out->arena, to->file);
+	}
+	return at;
+}
+
+static void find_go_lines(struct object *o, const uint64_t *addresses, size_t n,
+			  struct elf_frames *out)
+{
+	struct unknown u;
+	struct go_line line;
+	uint32_t at = 0;
+	size_t next = 0;
+
+	find_unknown(o, addresses, n, &u);
 	*out = (struct elf_frames){ .n = n };
 	arena_init(&out->arena, PROFILE_BUDGET);
-	out->frames = xarena(&out->arena, n + 1, sizeof(*out->frames));
+	out->frames = xarena(&out->arena, n + u.nframes + 1, sizeof(*out->frames));
 	out->first = xarena(&out->arena, n + 1, sizeof(*out->first));
 	for (size_t i = 0; i < n; i++) {
-		out->first[i] = (uint32_t)i;
-		out->frames[i] = frame_at(o, addresses[i]);
+		out->first[i] = at;
+		if (go_lines_find(&o->go, addresses[i], &line))
+			out->frames[at++] = (struct elf_frame){ .function = line.function,
+								.file = line.file,
+								.line = line.line };
+		else
+			at = take_unknown(&u, next++, out, at);
 	}
-	out->first[n] = (uint32_t)n;
+	out->first[n] = at;
+	elf_frames_release(&u.frames);
+	free(u.addresses);
+}
+
+void object_frames(struct object *o, const uint64_t *addresses, size_t n, bool inlined,
+		   struct elf_frames *out)
+{
+	if (o->is_go && !inlined)
+		find_go_lines(o, addresses, n, out);
+	else
+		resolve(o, addresses, n, out);
 }

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct code;
 struct elf_file;
 struct elf_symbol;
 struct err;
@@ -48,10 +49,19 @@ struct object *objects_open(struct objects *o, uint32_t m, struct err *err);
 uint64_t object_bias(const struct objects *o, const struct object *object, uint32_t m);
 
 /*
+ * object_code() reads code of the file from 'start' to before 'end'; see code_read().  What is
+ * called has the name that people know.
+ */
+int object_code(struct object *o, uint64_t start, uint64_t end, bool intel, struct code *out,
+		struct err *err);
+
+/*
  * object_frames() finds function, file and line of 'n' ascending addresses of the file; see
  * elf_resolve().  Of a Go program it says what Go's own tools say: one frame, with the name of the
- * function that the rest was inlined into.  Release with elf_frames_release().
+ * function that the rest was inlined into; unless 'inlined' asks for those, too.  Release with
+ * elf_frames_release().
  */
-void object_frames(struct object *o, const uint64_t *addresses, size_t n, struct elf_frames *out);
+void object_frames(struct object *o, const uint64_t *addresses, size_t n, bool inlined,
+		   struct elf_frames *out);
 
 #endif /* REPORT_OBJECTS_H */

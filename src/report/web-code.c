@@ -429,14 +429,14 @@ static int read_stretch(struct gatherer *g, const struct stretch *s, struct err 
 	int rc;
 
 	clip(o, s->first - bias, &begin, &end);
-	rc = code_read(o->elf, run_up(o, begin), end, g->r->cfg.intel_syntax, &code, err);
+	rc = object_code(o, run_up(o, begin), end, g->r->cfg.intel_syntax, &code, err);
 	if (rc == 0) {
 		addresses = mem_new(code.n + 1, sizeof(*addresses));
 		for (size_t i = 0; i < code.n; i++)
 			addresses[i] = code.insts[i].address;
-		object_frames(o, addresses, code.n, &frames);
+		object_frames(o, addresses, code.n, g->w->inlined, &frames);
 		add_code(g, &code, &frames, bias, begin);
-		arena_release(&frames.arena);
+		elf_frames_release(&frames);
 		free(addresses);
 	}
 	code_release(&code);
@@ -478,12 +478,13 @@ static void begin(struct gatherer *g)
 	}
 }
 
-int web_code_init(struct web_code *w, struct report *r, struct err *err)
+int web_code_init(struct web_code *w, struct report *r, bool inlined, struct err *err)
 {
 	struct gatherer g = { .r = r, .w = w };
 	int rc = 0;
 
 	begin(&g);
+	w->inlined = inlined;
 	add_samples(&g);
 	merge_spots(&g);
 	if (!g.found)

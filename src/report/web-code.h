@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "elf/elf-lines.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,7 @@ struct web_code {
 	const struct profile *p;
 	struct web_inst *insts; /* in the order in which they are to be shown */
 	size_t n, cap;
+	bool inlined;     /* private: frames of Go programs are those of inlined calls, too */
 	uint8_t *wanted;  /* private: per string, whether it is the name of a wanted function */
 	uint32_t *pretty; /* private: per string, the name of the function that has this system name
 			   */
@@ -44,10 +46,11 @@ struct web_code {
 
 /*
  * web_code_init() finds the code of functions that match the report's parameter by name, system
- * name, file or binary, or that have samples at the address it is.  -ENOENT and the reference's
- * message if there is none.  Release with web_code_release(), whatever it returns.
+ * name, file or binary, or that have samples at the address it is.  'inlined' is that of
+ * object_frames().  -ENOENT and the reference's message if there is none.  Release with
+ * web_code_release(), whatever it returns.
  */
-int web_code_init(struct web_code *w, struct report *r, struct err *err);
+int web_code_init(struct web_code *w, struct report *r, bool inlined, struct err *err);
 void web_code_release(struct web_code *w);
 
 /* Whether a function is one of those looked for, by the name that frames have. */

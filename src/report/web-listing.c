@@ -248,35 +248,55 @@ static void add_file(struct maker *m, size_t from, size_t to)
 	free(routines);
 }
 
-static void make(struct maker *m)
+static void make(struct web_listing *w)
 {
-	for (size_t i = 0; i < m->w->code.n; i++)
-		add_entries(m, i);
-	if (m->n)
-		qsort(m->entries, m->n, sizeof(*m->entries), by_file_and_line);
-	for (size_t i = 0, next; i < m->n; i = next) {
-		for (next = i + 1; next < m->n; next++) {
-			if (!str_eq(m->entries[next].file, m->entries[i].file))
+	struct maker m = { .w = w };
+
+	for (size_t i = 0; i < w->code.n; i++)
+		add_entries(&m, i);
+	if (m.n)
+		qsort(m.entries, m.n, sizeof(*m.entries), by_file_and_line);
+	for (size_t i = 0, next; i < m.n; i = next) {
+		for (next = i + 1; next < m.n; next++) {
+			if (!str_eq(m.entries[next].file, m.entries[i].file))
 				break;
 		}
-		add_file(m, i, next);
+		add_file(&m, i, next);
 	}
-	free(m->entries);
-	free(m->groups);
+	free(m.entries);
+	free(m.groups);
+}
+
+/*
+ * A function of a Go program that was inlined everywhere has no code of its own, and the
+ * reference's page is empty.  Then its code is looked for in the functions it was inlined into.
+ */
+static int make_any(struct web_listing *w, struct report *r, struct err *err)
+{
+	int rc = web_code_init(&w->code, r, false, err);
+
+	if (rc)
+		return rc;
+	w->source = source_text_new(r);
+	make(w);
+	if (w->n)
+		return 0;
+	web_code_release(&w->code);
+	rc = web_code_init(&w->code, r, true, err);
+	if (rc == 0)
+		make(w);
+	return rc;
 }
 
 int web_listing_init(struct web_listing *w, struct report *r, struct err *err)
 {
-	struct maker m = { .w = w };
 	int rc;
 
 	*w = (struct web_listing){ 0 };
 	arena_init(&w->arena, PROFILE_BUDGET);
-	rc = web_code_init(&w->code, r, err);
+	rc = make_any(w, r, err);
 	if (rc)
 		return rc;
-	w->source = source_text_new(r);
-	make(&m);
 	if (r->v->nmappings) {
 		for (size_t i = 0; i < w->n; i++)
 			source_text_compare(w->source, w->routines[i].file,
