@@ -20,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const enum report_kind kinds[] = { REPORT_TEXT,      REPORT_TREE,  REPORT_TRACES,
 					  REPORT_TAGS,      REPORT_RAW,   REPORT_DOT,
 					  REPORT_CALLGRIND, REPORT_PROTO, REPORT_TOPPROTO,
-					  REPORT_FOLDED,    REPORT_PEEK,  REPORT_STACKS };
+					  REPORT_FOLDED,    REPORT_PEEK,  REPORT_STACKS,
+					  REPORT_FLAME };
 
 static struct config config_for(uint8_t choice)
 {
@@ -55,7 +56,9 @@ static struct config config_for(uint8_t choice)
 				.taghide = "",
 				.granularity = granularity[choice & 3],
 				.format = "text",
-				.dialect = "go1.19" };
+				.dialect = "go1.19",
+				.names = choice & 1 ? "default" : "3",
+				.merge_names = choice & 4 };
 }
 
 static void render(struct report *r, struct out *o, uint8_t choice)
@@ -95,6 +98,9 @@ static void render(struct report *r, struct out *o, uint8_t choice)
 	case REPORT_STACKS:
 		(void)render_stacks_text(r, o, NULL);
 		break;
+	case REPORT_FLAME:
+		render_flame_svg(r, o);
+		break;
 	default:
 		break;
 	}
@@ -118,13 +124,26 @@ static void report(const struct profile *p, uint8_t choice)
 	}
 }
 
+/* With a head start, or without: that must not matter. */
+static int decode(struct str bytes, bool ahead, struct profile **p)
+{
+	struct head_start *h = ahead ? head_start_new(NULL) : NULL;
+	int rc;
+
+	for (size_t i = 1; ahead && i <= 3; i++)
+		head_start_feed(h, bytes.p, bytes.n * i / 3, bytes.n);
+	rc = profile_decode(bytes, NULL, h, p, NULL);
+	head_start_free(h);
+	return rc;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct profile *p;
 
 	if (size < 1)
 		return 0;
-	if (profile_decode((struct str){ (const char *)data + 1, size - 1 }, NULL, NULL, &p, NULL) != 0)
+	if (decode((struct str){ (const char *)data + 1, size - 1 }, data[0] & 0x40, &p) != 0)
 		return 0;
 	if (profile_combine(&p, 1, &p, NULL) != 0)
 		return 0;

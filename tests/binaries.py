@@ -121,7 +121,7 @@ def program(name="plain", *flags, tag="alpha"):
 # --- what is run -------------------------------------------------------------------------
 
 def environment(search=None):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("PPROF_")}
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("PPROF_", "DEBUGINFOD_", "XDG_"))}
     env |= {"HOME": str(TMP / "home"), "PPROF_TMPDIR": str(TMP), "GOFLAGS": "",
             "GOCACHE": str(TMP / "gocache")}
     return env | ({"PPROF_BINARY_PATH": str(search)} if search is not None else {})
@@ -502,12 +502,13 @@ def attempt(case):
     return None, None
 
 
-def main():
+def main(names):
+    """Runs the cases among 'names': what a module's globals() are."""
     wanted = sys.argv[AT + 1:]
-    cases = [(n, f) for n, f in globals().items()
+    cases = [(n, f) for n, f in names.items()
              if n.startswith("t_") and (not wanted or n[2:] in wanted)]
     if not cases or not SONDE:
-        print("Bail out! usage: binaries.py --sonde PROGRAM [NAME...]")
+        print(f"Bail out! usage: {sys.argv[0]} --sonde PROGRAM [NAME...]")
         return 1
     failed = 0
     for i, (name, case) in enumerate(cases, 1):
@@ -523,4 +524,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(globals()))

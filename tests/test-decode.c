@@ -16,6 +16,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -33,6 +34,36 @@
 #define SAMPLE "\x12\x06\x08\x01\x08\x02\x10\x05"
 
 #define BYTES(literal) ((struct str){ literal, sizeof(literal) - 1 })
+
+/* Decodes with a head start: as if the bytes came in so many pieces. */
+static int decode_in_pieces(struct str bytes, size_t pieces, size_t expected, struct profile **p,
+			    struct err *err)
+{
+	struct head_start *h = head_start_new(NULL);
+	int rc;
+
+	for (size_t i = 1; i <= pieces; i++) {
+		head_start_feed(h, bytes.p, bytes.n * i / pieces, expected);
+		usleep(1000); /* the reader may come first, or not: neither must matter */
+	}
+	rc = profile_decode(bytes, NULL, h, p, err);
+	head_start_free(h);
+	return rc;
+}
+
+static void assert_same_profile(struct profile *a, struct profile *b)
+{
+	struct out x, y;
+
+	out_init(&x, 0);
+	out_init(&y, 0);
+	profile_encode(a, &x);
+	profile_encode(b, &y);
+	assert_int_equal(x.n, y.n);
+	assert_memory_equal(x.p, y.p, x.n);
+	out_release(&x);
+	out_release(&y);
+}
 
 static struct profile *decode(struct str bytes)
 {
@@ -52,6 +83,81 @@ static void refuse(struct str bytes, int code, const char *why)
 	assert_int_equal(profile_decode(bytes, NULL, NULL, &p, &err), code);
 	assert_ptr_equal(p, mark);
 	assert_string_equal(err.msg, why);
+}
+
+/* 'n' samples, one after the other, and what they need. */
+static struct str make_long(const char *sample, size_t len, size_t n, struct out *o)
+{
+	out_init(o, 0);
+	out_str(o, BYTES(TYPE));
+	for (size_t i = 0; i < n; i++)
+		out_str(o, (struct str){ sample, len });
+	out_str(o, BYTES(LOCATION1 LOCATION2 FUNCTION STRINGS));
+	return out_view(o);
+}
+
+static void a_head_start_makes_no_difference(void **state)
+{
+	/* stack 1 2, value 5, label key:value */
+	static const char sample[] = "\x12\x0d\x0a\x02\x01\x02\x12\x01\x05\x1a\x04\x08\x05\x10\x06";
+	struct out o;
+	struct str bytes = make_long(sample, 2 + 13, 9000, &o);
+
+	(void)state;
+	AUTO(profile_freep) struct profile *whole = decode(bytes);
+
+	assert_int_equal(whole->nsamples, 9000);
+	for (size_t pieces = 1; pieces < 9; pieces += 3) {
+		static const size_t expected[] = { 0, 100, 20000, 135100, 10 << 20 };
+
+		for (size_t e = 0; e < sizeof(expected) / sizeof(expected[0]); e++) {
+			AUTO(profile_freep) struct profile *p = NULL;
+
+			assert_int_equal(decode_in_pieces(bytes, pieces, expected[e], &p, NULL), 0);
+			assert_same_profile(whole, p);
+		}
+	}
+	out_release(&o);
+}
+
+static void what_a_head_start_took_for_granted_may_be_wrong(void **state)
+{
+	/* Location 3, string 99, two values, a group: none of which there is. */
+	static const char *const wrong[] = {
+		"\x12\x07\x0a\x02\x01\x03\x12\x01\x05",
+		"\x12\x0d\x0a\x02\x01\x02\x12\x01\x05\x1a\x04\x08\x05\x10\x63",
+		"\x12\x08\x0a\x02\x01\x02\x12\x02\x05\x06", "\x13\x07\x0a\x02\x01\x02\x12\x01\x05"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct err plain = { "" }, ahead = { "" };
+		struct profile *p = NULL;
+		struct out o;
+		struct str bytes = make_long(wrong[i], strlen(wrong[i]), 3000, &o);
+		int rc = profile_decode(bytes, NULL, NULL, &p, &plain);
+
+		assert_int_not_equal(rc, 0);
+		assert_int_equal(decode_in_pieces(bytes, 4, bytes.n, &p, &ahead), rc);
+		assert_string_equal(ahead.msg, plain.msg);
+		out_release(&o);
+	}
+}
+
+static void a_cancelled_head_start_is_forgotten(void **state)
+{
+	struct out o;
+	struct str bytes = make_long(SAMPLE, sizeof(SAMPLE) - 1, 5000, &o);
+	struct head_start *h = head_start_new(NULL);
+	AUTO(profile_freep) struct profile *p = NULL;
+
+	(void)state;
+	head_start_feed(h, bytes.p, bytes.n / 2, bytes.n);
+	head_start_cancel(h);
+	assert_int_equal(profile_decode(bytes, NULL, h, &p, NULL), 0);
+	assert_int_equal(p->nsamples, 5000);
+	head_start_free(h);
+	out_release(&o);
 }
 
 static void strings_may_follow_their_use(void **state)
@@ -216,6 +322,9 @@ static void a_truncated_profile_is_never_accepted_by_accident(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_head_start_makes_no_difference),
+		cmocka_unit_test(what_a_head_start_took_for_granted_may_be_wrong),
+		cmocka_unit_test(a_cancelled_head_start_is_forgotten),
 		cmocka_unit_test(strings_may_follow_their_use),
 		cmocka_unit_test(a_sample_has_its_stack_value_and_names),
 		cmocka_unit_test(packed_and_single_numbers_mean_the_same),

@@ -156,11 +156,12 @@ static uint32_t add_location(uint64_t address, uint32_t mapping)
 
 static int symbolize(const char *mode)
 {
+	struct symbolize_options o = { .mode = mode, .notify = &ears.notify };
 	int rc;
 
 	if (!p)
 		p = builder_finish(&b);
-	rc = profile_symbolize(p, mode, &ears.notify, NULL);
+	rc = profile_symbolize(p, &o, NULL);
 	assert_int_equal(profile_check_tables(p, NULL), 0);
 	return rc;
 }

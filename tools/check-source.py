@@ -39,6 +39,8 @@ def files(*tops):
                                                                "fuzz/corpus", "tests/srcroot")))
         for name in sorted(names):
             path = pathlib.Path(top) / name
+            if name == ".git":  # of a linked work tree
+                continue
             if path.suffix in TEXT and (not tops or rel.parts and rel.parts[0] in tops):
                 yield path
 

@@ -230,6 +230,7 @@ int elf_open_memory(const void *bytes, size_t n, const char *path, struct elf_fi
 
 	if (rc)
 		return rc;
+	f->bytes = bytes;
 	f->size = n;
 	if (n >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0)
 		f->elf = f->calls->elf_memory((char *)bytes, n);

@@ -44,7 +44,8 @@ struct elf_file {
 	bool has_symbols;                 /* private: they have been read */
 	const struct libelf_calls *calls; /* private, as all that follows */
 	struct Elf *elf;
-	size_t size; /* of the file, in bytes */
+	const uint8_t *bytes; /* of elf_open_memory(), or NULL */
+	size_t size;          /* of the file, in bytes */
 	int fd;
 };
 
@@ -86,6 +87,28 @@ int elf_read_symbols(struct elf_file *f, struct err *err);
  * reaches to the next one, or to the end of its section.
  */
 const struct elf_symbol *elf_find_symbol(const struct elf_file *f, uint64_t address);
+
+/*
+ * elf_functions() is every function of the table that elf_read_symbols() takes, aliases and all, by
+ * address, the best name of an address first.  '*out' is to be freed; names live as long as the
+ * file.  A function without a size reaches to the next one.
+ */
+int elf_functions(struct elf_file *f, struct elf_symbol **out, size_t *n, struct err *err);
+
+/*
+ * Up to 'n' bytes of code from 'address' on, as the file was linked: fewer where its segment ends,
+ * none where there is no code.  They live as long as the file.
+ */
+struct str elf_code(const struct elf_file *f, uint64_t address, uint64_t n);
+
+/* A section: where it is in memory, and its bytes, which live as long as the file. */
+struct elf_part {
+	uint64_t address;
+	struct str bytes;
+};
+
+/* The first section of that name; false if there is none. */
+bool elf_section(const struct elf_file *f, const char *name, struct elf_part *out);
 
 /* A piece of a file in the memory of a process, as a profile's mapping or /proc/PID/maps has it. */
 struct elf_range {

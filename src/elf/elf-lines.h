@@ -7,6 +7,7 @@
 #define ELF_ELF_LINES_H
 
 #include "base/arena.h"
+#include "base/par.h"
 #include "base/str.h"
 
 #include <stddef.h>
@@ -27,11 +28,13 @@ struct elf_frame {
 struct elf_frames {
 	struct arena arena; /* strings and frames live here */
 	struct elf_frame *frames;
-	uint32_t *first; /* n + 1 of them */
-	size_t n;        /* addresses */
+	uint32_t *first;             /* n + 1 of them */
+	size_t n;                    /* addresses */
+	struct arena more[PAR_MOST]; /* private: and here, what each thread has found */
 };
 
-/* Where else debug information may be.  Lists of folders have colons between them; NULL for none. */
+/* Where else debug information may be.  Lists of folders have colons between them; NULL for none.
+ */
 struct elf_search {
 	const char *debug_folders; /* /usr/lib/debug unless told otherwise */
 	/* Asks for the debug information of a build id elsewhere; a path to free(), or NULL. */

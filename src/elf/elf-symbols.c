@@ -289,19 +289,35 @@ static void cut_up(struct reader *r)
 
 /* ------------------------------------------------------------------ together */
 
-int elf_read_symbols(struct elf_file *f, struct err *err)
+static int read_functions(struct reader *r, struct err *err)
 {
-	struct reader r = { .f = f };
 	int rc = 0;
 
 	/* The parts of an object file have no addresses yet. */
-	if (f->has_symbols || f->type == ET_REL)
+	if (r->f->type == ET_REL)
 		return 0;
-	read_sections(&r);
-	if (r.symtab)
-		rc = read_table(&r, r.symtab, err);
-	if (rc == 0 && r.nfound == 0 && r.dynsym)
-		rc = read_table(&r, r.dynsym, err);
+	read_sections(r);
+	if (r->symtab)
+		rc = read_table(r, r->symtab, err);
+	if (rc == 0 && r->nfound == 0 && r->dynsym)
+		rc = read_table(r, r->dynsym, err);
+	return rc;
+}
+
+static void release(struct reader *r)
+{
+	free(r->sections);
+	free(r->found);
+}
+
+int elf_read_symbols(struct elf_file *f, struct err *err)
+{
+	struct reader r = { .f = f };
+	int rc;
+
+	if (f->has_symbols)
+		return 0;
+	rc = read_functions(&r, err);
 	if (rc == 0) {
 		choose(&r);
 		cut_up(&r);
@@ -309,9 +325,37 @@ int elf_read_symbols(struct elf_file *f, struct err *err)
 		f->nsymbols = r.npieces;
 		f->has_symbols = true;
 	}
-	free(r.sections);
-	free(r.found);
+	release(&r);
 	return rc;
+}
+
+int elf_functions(struct elf_file *f, struct elf_symbol **out, size_t *n, struct err *err)
+{
+	struct reader r = { .f = f };
+	struct elf_symbol *list;
+	uint64_t next = UINT64_MAX;
+	int rc = read_functions(&r, err);
+
+	if (rc) {
+		release(&r);
+		return rc;
+	}
+	list = mem_new(r.nfound ? r.nfound : 1, sizeof(*list));
+	if (r.nfound)
+		qsort(r.found, r.nfound, sizeof(*r.found), by_address);
+	for (size_t i = r.nfound; i-- > 0;) {
+		const struct candidate *c = &r.found[i];
+
+		if (i + 1 < r.nfound && r.found[i + 1].start != c->start)
+			next = r.found[i + 1].start;
+		list[i] = (struct elf_symbol){ c->start, c->end, c->name };
+		if (!c->has_size && next < c->end)
+			list[i].end = next;
+	}
+	*out = list;
+	*n = r.nfound;
+	release(&r);
+	return 0;
 }
 
 const struct elf_symbol *elf_find_symbol(const struct elf_file *f, uint64_t address)

@@ -24,6 +24,8 @@ static void find_all(struct lazy_lib *lib)
 	FIND(elf_getscn);
 	FIND(elf_nextscn);
 	FIND(elf_getdata);
+	FIND(elf_getshdrstrndx);
+	FIND(elf_strptr);
 	FIND(elf_getdata_rawchunk);
 	FIND(gelf_getehdr);
 	FIND(gelf_getphdr);

@@ -25,6 +25,8 @@ struct libelf_calls {
 	Elf_Scn *(*elf_nextscn)(Elf *elf, Elf_Scn *scn);
 	Elf_Data *(*elf_getdata)(Elf_Scn *scn, Elf_Data *data);
 	Elf_Data *(*elf_getdata_rawchunk)(Elf *elf, int64_t offset, size_t size, Elf_Type type);
+	int (*elf_getshdrstrndx)(Elf *elf, size_t *index);
+	char *(*elf_strptr)(Elf *elf, size_t section, size_t offset);
 	GElf_Ehdr *(*gelf_getehdr)(Elf *elf, GElf_Ehdr *dst);
 	GElf_Phdr *(*gelf_getphdr)(Elf *elf, int index, GElf_Phdr *dst);
 	GElf_Shdr *(*gelf_getshdr)(Elf_Scn *scn, GElf_Shdr *dst);

@@ -98,7 +98,7 @@ const struct edge **graph_out(struct graph *g, uint32_t node, uint32_t *n);
 const struct edge **graph_edges(struct graph *g, uint32_t *n);
 
 /* Orders for lists of nodes outside of graph_new(). */
-enum graph_order { GRAPH_BY_NAME, GRAPH_BY_FILE };
+enum graph_order { GRAPH_BY_NAME, GRAPH_BY_FILE, GRAPH_BY_ADDRESS };
 void graph_sort_nodes(const struct graph *g, uint32_t *nodes, uint32_t n, enum graph_order order);
 
 #endif /* GRAPH_GRAPH_H */

@@ -204,8 +204,24 @@ static int by_file(const void *a, const void *b, void *graph)
 	return node_compare(g->p, x, y);
 }
 
+static int by_address(const void *a, const void *b, void *graph)
+{
+	const struct graph *g = graph;
+	const struct node_info *x = &g->nodes[*(const uint32_t *)a].info;
+	const struct node_info *y = &g->nodes[*(const uint32_t *)b].info;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return node_compare(g->p, x, y);
+}
+
 void graph_sort_nodes(const struct graph *g, uint32_t *nodes, uint32_t n, enum graph_order order)
 {
-	qsort_r(nodes, n, sizeof(*nodes), order == GRAPH_BY_NAME ? by_function : by_file,
-		(void *)g);
+	static int (*const orders[])(const void *, const void *, void *) = {
+		[GRAPH_BY_NAME] = by_function,
+		[GRAPH_BY_FILE] = by_file,
+		[GRAPH_BY_ADDRESS] = by_address,
+	};
+
+	qsort_r(nodes, n, sizeof(*nodes), orders[order], (void *)g);
 }

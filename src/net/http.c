@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/out.h"
 #include "net/proxy.h"
 #include "net/transfer.h"
 
@@ -22,6 +23,7 @@ enum {
 	URL_MEMORY = 16 << 20,
 	DEFAULT_WAIT_MS = 60000,
 	DEFAULT_BODY_MAX = 1 << 30,
+	ERROR_TEXT_MAX = 3500, /* of a server's explanation */
 };
 
 struct str http_header(const struct http_response *r, const char *name)
@@ -41,6 +43,34 @@ void http_response_release(struct http_response *r)
 	free(r->header);
 	free(r->body);
 	*r = (struct http_response){ 0 };
+}
+
+/* What the server says went wrong may be shown, but not obeyed by the terminal. */
+static void print_harmless(struct out *o, struct str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+		bool harmless = (c >= ' ' && c != 0x7f) || c == '\n' || c == '\t';
+
+		out_char(o, harmless ? (char)c : '?');
+	}
+}
+
+int http_refusal(const struct http_response *r, struct err *err)
+{
+	struct str text = { r->body, r->nbody < ERROR_TEXT_MAX ? r->nbody : ERROR_TEXT_MAX };
+	struct out o;
+
+	out_init(&o, 0);
+	if (http_header(r, "X-Go-Pprof").n &&
+	    str_find(http_header(r, "Content-Type"), STR("text/plain")) >= 0) {
+		out_text(&o, " - ");
+		print_harmless(&o, text);
+	}
+	err_set(err, -EREMOTEIO, "server response: %s%.*s", r->status_text, (int)o.n,
+		o.p ? o.p : "");
+	out_release(&o);
+	return -EREMOTEIO;
 }
 
 /* "host:" is "host". */

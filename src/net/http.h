@@ -73,6 +73,13 @@ int http_fetch(const struct http_request *rq, struct http_response *out, struct 
 /* The value of a header ("Content-Type"), the first if there are several, or "". */
 struct str http_header(const struct http_response *r, const char *name);
 
+/*
+ * http_refusal() says in 'err' that the answer is not what was asked for, as the reference does:
+ * "server response: 404 Not Found", with the server's own words behind it where they are meant
+ * for people.  Returns -EREMOTEIO.
+ */
+int http_refusal(const struct http_response *r, struct err *err);
+
 void http_response_release(struct http_response *r);
 
 #endif /* NET_HTTP_H */

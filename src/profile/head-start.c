@@ -11,9 +11,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Smaller profiles are read before a thread has started. */
-enum { WORTH_IT = 4 << 20 };
-
 struct head_start {
 	struct decoder d;
 	pthread_t thread;
@@ -64,7 +61,7 @@ static void *run(void *arg)
 
 void head_start_feed(struct head_start *h, const char *p, size_t n, size_t expected)
 {
-	if (expected < WORTH_IT || expected > UINT32_MAX)
+	if (expected > UINT32_MAX)
 		return;
 	pthread_mutex_lock(&h->lock);
 	h->n = n;

@@ -21,10 +21,15 @@ void render_tags_text(struct report *r, struct out *o);
 void render_raw_text(struct report *r, struct out *o);
 void render_comments_text(struct report *r, struct out *o);
 int render_list_text(struct report *r, struct out *o, struct err *err);
+int render_disasm_text(struct report *r, struct out *o, struct err *err);
 int render_stacks_text(struct report *r, struct out *o, struct err *err);
 void render_folded(struct report *r, struct out *o);
 
+/* One file for a browser, or to look at as it is. */
+void render_flame_svg(struct report *r, struct out *o);
+
 /* For other programs. */
+int render_weblist(struct report *r, struct out *o, struct err *err);
 void render_dot(struct report *r, struct out *o);
 void render_callgrind(struct report *r, struct out *o);
 void render_proto(struct report *r, struct out *o);

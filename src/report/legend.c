@@ -124,7 +124,7 @@ static void add_filter(struct legend *l, struct report *r, const char *name, con
 	add_named(l, r, "   ", text);
 }
 
-static void add_filters(struct legend *l, struct report *r)
+void legend_filters(struct legend *l, struct report *r)
 {
 	const struct config *c = &r->cfg;
 	const struct {
@@ -184,7 +184,7 @@ void legend_graph(struct legend *l, struct report *r, const struct graph *g, boo
 {
 	if (full || !r->cfg.compact_labels)
 		legend_profile(l, r);
-	add_filters(l, r);
+	legend_filters(l, r);
 	add_showing(l, r, g);
 	if (r->total) {
 		add_dropped(l, r, g->dropped_nodes, "node", "cum", r->cfg.nodefraction);

@@ -22,6 +22,9 @@ struct legend {
 /* What the profile is: file, build id, comments, type, time, duration. */
 void legend_profile(struct legend *l, struct report *r);
 
+/* Which options leave something out; nothing if none does. */
+void legend_filters(struct legend *l, struct report *r);
+
 /*
  * What the graph shows of it.  'full' puts the lines of legend_profile() first even where compact
  * labels are wanted, names the dropped edges and adds the help line of a picture.

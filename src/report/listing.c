@@ -5,7 +5,6 @@
  */
 #include "report/listing.h"
 
-#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/regex.h"
 #include "base/wrap.h"
@@ -17,7 +16,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { MARGIN = 5 };
 
@@ -110,6 +108,7 @@ static void read_lines(struct finder *f, struct listing_routine *to, uint32_t fr
 	}
 	to->nlines = n;
 	to->error = source_text_error(f->source, to->file);
+	source_text_compare(f->source, to->file, profile_str(f->r->v, info(f, from)->objfile));
 	to->lines = xarena(&f->r->arena, to->nlines, sizeof(*lines));
 	if (to->nlines)
 		memcpy(to->lines, lines, to->nlines * sizeof(*lines));
@@ -166,16 +165,6 @@ static void group(struct finder *f)
 	}
 }
 
-static struct source_text *open_source(const struct report *r)
-{
-	AUTO(freep) char *cwd = NULL;
-
-	if (*r->cfg.source_path)
-		return source_text_new(str_of(r->cfg.source_path), str_of(r->cfg.trim_path));
-	cwd = getcwd(NULL, 0);
-	return source_text_new(str_of(cwd ? cwd : "/"), str_of(r->cfg.trim_path));
-}
-
 int listing_init(struct listing *l, struct report *r, struct err *err)
 {
 	struct finder f = { .r = r, .l = l, .g = report_graph(r) };
@@ -187,7 +176,7 @@ int listing_init(struct listing *l, struct report *r, struct err *err)
 		rc = err_set(err, -ENOENT, "no matches found for regexp: %.*s",
 			     STR_ARG(regex_pattern(r->symbol)));
 	} else {
-		f.source = open_source(r);
+		f.source = source_text_new(r);
 		l->source = f.source;
 		group(&f);
 	}

@@ -13,12 +13,16 @@
 #include "base/xalloc.h"
 #include "profile/profile.h"
 #include "view/filter.h"
+#include "view/names.h"
 #include "view/tag-frames.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 /* ------------------------------------------------------------------ options */
+
+/* What nodefraction is unless a person says otherwise. */
+#define GRAPH_FRACTION 0.005
 
 /* What a kind of report insists on, whatever the options say. */
 static void override(struct config *cfg, enum report_kind kind)
@@ -28,6 +32,17 @@ static void override(struct config *cfg, enum report_kind kind)
 	switch (kind) {
 	case REPORT_PEEK:
 		trim = false;
+		break;
+	case REPORT_DISASM:
+		trim = false;
+		cfg->granularity = "addresses";
+		/* One node per address, or values would be counted once per inlined call. */
+		cfg->noinlines = true;
+		break;
+	case REPORT_WEBLIST:
+		trim = false;
+		cfg->granularity = "addresses";
+		cfg->noinlines = false;
 		break;
 	case REPORT_LIST:
 		trim = false;
@@ -44,6 +59,16 @@ static void override(struct config *cfg, enum report_kind kind)
 		trim = false;
 		cfg->granularity = "addresses";
 		cfg->noinlines = false;
+		break;
+	case REPORT_FLAME:
+		/*
+		 * Frames that are small can be zoomed; the defaults are for graphs, where they
+		 * cannot.  Whoever asks for fewer gets fewer.
+		 */
+		if (cfg->nodecount == -1)
+			cfg->nodecount = 0;
+		if (cfg->nodefraction <= GRAPH_FRACTION)
+			cfg->nodefraction = 0;
 		break;
 	default:
 		if (cfg->nodecount == -1)
@@ -110,6 +135,7 @@ static int prepare(struct report *r, const char *param, struct notify *notify, s
 	bool relative = r->cfg.relative_percentages;
 	int rc = 0;
 
+	names_apply(r->v, &r->cfg);
 	add_tag_frames(r, notify);
 	if (relative)
 		rc = filter_apply(r->v, &r->cfg, &r->units, notify, err);
@@ -134,6 +160,7 @@ static struct report *begin(const struct profile *p, enum report_kind kind,
 
 	r->kind = kind;
 	r->cfg = *cfg;
+	r->notify = notify;
 	arena_init(&r->arena, PROFILE_BUDGET);
 	label_units_init(&r->units, p, notify);
 	r->v = profile_view(p);
@@ -188,7 +215,7 @@ static enum graph_edges edges_for(enum report_kind kind)
 {
 	if (kind == REPORT_TEXT)
 		return GRAPH_INLINE_EDGES;
-	if (kind == REPORT_LIST || kind == REPORT_TOPPROTO)
+	if (kind == REPORT_LIST || kind == REPORT_DISASM || kind == REPORT_TOPPROTO)
 		return GRAPH_NO_EDGES;
 	return GRAPH_ALL_EDGES;
 }
@@ -209,7 +236,8 @@ struct graph *report_graph(struct report *r)
 				   .tags = { &r->units, r->unit } };
 
 	(void)node_options_init(&o.nodes, cfg);
-	o.nodes.objfiles = r->kind == REPORT_LIST || r->kind == REPORT_CALLGRIND;
+	o.nodes.objfiles =
+		r->kind == REPORT_LIST || r->kind == REPORT_DISASM || r->kind == REPORT_CALLGRIND;
 	return graph_new(r->v, &o);
 }
 

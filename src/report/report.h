@@ -32,12 +32,15 @@ enum report_kind {
 	REPORT_RAW,
 	REPORT_COMMENTS,
 	REPORT_LIST,
+	REPORT_DISASM,
+	REPORT_WEBLIST,
 	REPORT_DOT,
 	REPORT_CALLGRIND,
 	REPORT_PROTO,
 	REPORT_TOPPROTO,
 	REPORT_FOLDED,
 	REPORT_STACKS,
+	REPORT_FLAME,
 };
 
 struct report {
@@ -51,7 +54,8 @@ struct report {
 	double ratio;  /* values are multiplied by this: 1 / divide_by */
 	struct str sample_type, sample_unit;
 	struct unit_target unit; /* what values are printed in */
-	struct regex *symbol;    /* the parameter of peek, list and stacks, or NULL */
+	struct regex *symbol;    /* the parameter of kinds that take one, or NULL */
+	struct notify *notify;   /* for warnings while it is made; may be NULL */
 };
 
 /*

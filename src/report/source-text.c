@@ -10,13 +10,18 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/gotext.h"
+#include "base/notify.h"
 #include "base/xalloc.h"
 #include "graph/node.h"
 #include "profile/profile.h"
+#include "report/report.h"
+#include "report/source-places.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* A source file larger than this is not one. */
 enum { LARGEST_FILE = 64 << 20, LONGEST_LINE = 64 << 10 };
@@ -24,6 +29,7 @@ enum { LARGEST_FILE = 64 << 20, LONGEST_LINE = 64 << 10 };
 struct source_file {
 	struct str path;
 	struct file_bytes bytes;
+	struct timespec modified;
 	const char *error;
 	struct str *lines;
 	size_t n, cap;
@@ -32,17 +38,34 @@ struct source_file {
 struct source_text {
 	struct arena arena;
 	struct str search, trim;
+	struct source_places places;
+	struct notify *notify;
+	bool has_told, has_warned; /* of files elsewhere; of files that are too new */
 	struct source_file *files;
 	size_t n, cap;
 };
 
-struct source_text *source_text_new(struct str search, struct str trim)
+/* The program comes first; a profile of unnamed memory has none. */
+static struct str program(const struct report *r)
+{
+	return r->v->nmappings ? profile_str(r->v, r->v->mappings[0].file) : STR("");
+}
+
+struct source_text *source_text_new(const struct report *r)
 {
 	struct source_text *s = mem_zeroed(1, sizeof(*s));
+	AUTO(freep) char *cwd = NULL;
 
 	arena_init(&s->arena, PROFILE_BUDGET);
-	s->search = xarena_str(&s->arena, search);
-	s->trim = xarena_str(&s->arena, trim);
+	s->search = str_of(r->cfg.source_path);
+	if (s->search.n == 0) {
+		cwd = getcwd(NULL, 0);
+		s->search = xarena_str(&s->arena, str_of(cwd ? cwd : "/"));
+	}
+	s->trim = str_of(r->cfg.trim_path);
+	s->places = (struct source_places){ s->search, program(r), str_of(r->cfg.go_root),
+					    str_of(r->cfg.go_modules) };
+	s->notify = r->notify;
 	return s;
 }
 
@@ -59,6 +82,15 @@ void source_text_free(struct source_text *s)
 	free(s);
 }
 
+static void read_fd(int fd, const char *name, struct source_file *f)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0)
+		f->modified = st.st_mtim;
+	(void)file_read_fd(fd, name, LARGEST_FILE, &f->bytes, NULL);
+}
+
 /* What can be opened has been found, even if nothing can be read from it, such as a folder. */
 static bool read_file(const char *name, struct source_file *f, struct err *err)
 {
@@ -69,7 +101,7 @@ static bool read_file(const char *name, struct source_file *f, struct err *err)
 		err_set(err, -errno, "open %s: %s", name, errno_text(errno, why, sizeof(why)));
 		return false;
 	}
-	(void)file_read_fd(fd, name, LARGEST_FILE, &f->bytes, NULL);
+	read_fd(fd, name, f);
 	return true;
 }
 
@@ -90,24 +122,48 @@ static bool read_below(struct source_text *s, struct str dir, struct str path,
 	}
 }
 
-static void find_file(struct source_text *s, struct source_file *f)
+/* Where the reference looks.  On failure says why, as it does. */
+static bool find_file(struct source_text *s, struct source_file *f)
 {
 	struct str path = trim_path(f->path, s->trim, s->search);
 	AUTO(freep) char *z = mem_str(path);
 	struct err err;
 
 	if (path.n && path.p[0] == '/') {
-		if (!read_file(z, f, &err))
-			f->error = xarena_str(&s->arena, str_of(err.msg)).p;
-		return;
+		if (read_file(z, f, &err))
+			return true;
+		f->error = xarena_str(&s->arena, str_of(err.msg)).p;
+		return false;
 	}
 	for (struct str dir, rest = s->search; str_split(&rest, ':', &dir);) {
 		if (read_below(s, dir, path, f))
-			return;
+			return true;
 	}
 	f->error = xarena_printf(&s->arena, "could not find file %.*s on path %.*s", STR_ARG(path),
 				 STR_ARG(s->search))
 			   .p;
+	return false;
+}
+
+struct elsewhere {
+	struct source_text *s;
+	struct source_file *f;
+};
+
+static bool read_elsewhere(const char *name, void *ctx)
+{
+	AUTO(closep) int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct elsewhere *e = ctx;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	read_fd(fd, name, e->f);
+	e->f->error = NULL;
+	if (!e->s->has_told)
+		notify_info(e->s->notify, "Source of %.*s found in %s", STR_ARG(e->f->path), name);
+	e->s->has_told = true;
+	return true;
 }
 
 /* A line longer than the reference can hold ends the file for it, and so for us. */
@@ -140,7 +196,9 @@ static struct source_file *file_for(struct source_text *s, struct str path)
 	if (known)
 		return known;
 	f.path = xarena_str(&s->arena, path);
-	find_file(s, &f);
+	if (!find_file(s, &f))
+		(void)source_places_search(&s->places, f.path, read_elsewhere,
+					   &(struct elsewhere){ s, &f });
 	split_lines(&f);
 	vec_push(s->files, s->n, s->cap, f);
 	return &s->files[s->n - 1];
@@ -161,4 +219,24 @@ bool source_text_line(struct source_text *s, struct str path, int64_t number, st
 		return false;
 	*line = f->lines[number - 1];
 	return true;
+}
+
+static bool is_later(struct timespec a, struct timespec b)
+{
+	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+void source_text_compare(struct source_text *s, struct str path, struct str binary)
+{
+	const struct source_file *f = known_file(s, path);
+	AUTO(freep) char *z = NULL;
+	struct stat st;
+
+	if (s->has_warned || !f || f->n == 0 || binary.n == 0)
+		return;
+	z = mem_str(binary);
+	if (stat(z, &st) < 0 || !S_ISREG(st.st_mode) || !is_later(f->modified, st.st_mtim))
+		return;
+	notify_warn(s->notify, "%.*s is newer than %s: its lines may have moved", STR_ARG(path), z);
+	s->has_warned = true;
 }

@@ -26,7 +26,6 @@ enum {
 	PROGRESS_FROM = 64 << 20,
 	PROGRESS_STEP = 16 << 20,
 	URL_MEMORY = 16 << 20,
-	ERROR_TEXT_MAX = 3500, /* of a server's explanation */
 };
 
 static const int64_t NANO = 1000000000;
@@ -78,34 +77,6 @@ int source_check_tls(const struct http_tls *tls, struct err *err)
 	if (tls->ca && *tls->ca)
 		rc = check_readable(tls->ca, err);
 	return rc ? err_wrap(err, rc, "could not load CA specified by -tls_ca") : 0;
-}
-
-/* What the server says went wrong may be shown, but not obeyed by the terminal. */
-static void print_harmless(struct out *o, struct str s)
-{
-	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
-		bool harmless = (c >= ' ' && c != 0x7f) || c == '\n' || c == '\t';
-
-		out_char(o, harmless ? (char)c : '?');
-	}
-}
-
-static int refused(const struct http_response *r, struct err *err)
-{
-	struct str text = { r->body, r->nbody < ERROR_TEXT_MAX ? r->nbody : ERROR_TEXT_MAX };
-	struct out o;
-
-	out_init(&o, 0);
-	if (http_header(r, "X-Go-Pprof").n &&
-	    str_find(http_header(r, "Content-Type"), STR("text/plain")) >= 0) {
-		out_text(&o, " - ");
-		print_harmless(&o, text);
-	}
-	err_set(err, -EREMOTEIO, "server response: %s%.*s", r->status_text, (int)o.n,
-		o.p ? o.p : "");
-	out_release(&o);
-	return -EREMOTEIO;
 }
 
 static int64_t expected_seconds(const struct url_adjusted *at, const struct url *u)
@@ -179,7 +150,7 @@ static int fetch(const struct source_request *rq, const struct url_adjusted *at,
 	if (rc)
 		return rc;
 	if (r.status != 200) {
-		rc = refused(&r, err);
+		rc = http_refusal(&r, err);
 	} else {
 		out->url = strdup(at->url.p);
 		out->bytes = (struct file_bytes){ .p = r.body, .n = r.nbody };

@@ -21,6 +21,7 @@ enum command_report {
 	COMMAND_COMMENTS,
 	COMMAND_DISASM,
 	COMMAND_DOT,
+	COMMAND_FLAMEGRAPH,
 	COMMAND_FOLDED,
 	COMMAND_LIST,
 	COMMAND_PEEK,
@@ -50,11 +51,10 @@ struct command {
 	bool ours;                  /* the reference does not have it */
 	const char *suffix;         /* of the file, without the dot: "pb.gz" */
 	const char *dot;            /* the report is a graph that "dot -T<this>" must lay out */
+	bool pans;                  /* and that can then be moved and zoomed: render_svg_page() */
 	const char *const *viewers; /* programs to try in turn, up to NULL: see viewer.c */
 	const char *description;
-	const char *usage;   /* lines, or NULL */
-	const char *missing; /* what it needs that is not there yet, or NULL */
-	const char *instead; /* and what to use until then */
+	const char *usage; /* lines, or NULL */
 };
 
 extern const struct command commands[]; /* by name, up to one without a name */
@@ -62,7 +62,7 @@ extern const struct command commands[]; /* by name, up to one without a name */
 const struct command *command_find(struct str name);
 
 /*
- * 0 if the command can run.  Otherwise -ENOSYS and one line that says what is missing and
+ * 0 if the command can run.  Otherwise an errno and one line that says what is missing and
  * what to use instead.  'dash' is "-" on the command line and "" in the shell.
  */
 int command_check(const struct command *c, const char *dash, struct err *err);

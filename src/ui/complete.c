@@ -49,10 +49,8 @@ static void sort_unique(struct completions *c)
 
 static void offer_commands(struct completions *c, struct str typed)
 {
-	for (const struct command *cmd = commands; cmd->name; cmd++) {
-		if (!cmd->missing)
-			offer(c, typed, cmd->name, "");
-	}
+	for (const struct command *cmd = commands; cmd->name; cmd++)
+		offer(c, typed, cmd->name, "");
 }
 
 /* 'bare': just the names, for "help".  Otherwise with what must follow them. */

@@ -40,8 +40,7 @@ static void add_commands(struct entries *l)
 			 ((struct entry){ .name = c->name,
 					  .value = c->has_param ? "regexp" : NULL,
 					  .help = c->description,
-					  .ours = c->ours,
-					  .missing = c->missing != NULL }));
+					  .ours = c->ours }));
 }
 
 /* What the value of an option is called, and what it may be. */

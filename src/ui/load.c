@@ -10,6 +10,7 @@
 #include "base/notify.h"
 #include "base/par.h"
 #include "base/xalloc.h"
+#include "net/proxy.h"
 #include "net/url.h"
 #include "profile/decode.h"
 #include "profile/labels.h"
@@ -19,6 +20,7 @@
 #include "source/source.h"
 #include "source/unpack.h"
 #include "symbol/locate.h"
+#include "symbol/remote.h"
 #include "symbol/symbolize.h"
 #include "ui/options.h"
 #include "ui/save.h"
@@ -33,12 +35,16 @@
 /* So many servers are asked at once; the reference does the same. */
 enum { CHUNK = 64 };
 
+/* Smaller profiles are read before a thread has started. */
+enum { WORTH_A_THREAD = 4 << 20 };
+
 extern char **environ;
 
 /* One source, and what became of it. */
 struct grab {
 	const char *address;
 	struct profile *p;
+	struct remote_sources sources;
 	bool remote;
 	int rc;
 	struct err err;
@@ -74,19 +80,29 @@ static const char *env_or(const char *name, const char *other)
 	return v && *v ? v : getenv(other);
 }
 
-static struct source_request request_for(const struct grabber *g, const struct grab *one)
+static struct proxy_rules proxy_rules(void)
 {
 	const char *method = getenv("REQUEST_METHOD");
 
+	return (struct proxy_rules){ .http = env_or("HTTP_PROXY", "http_proxy"),
+				     .https = env_or("HTTPS_PROXY", "https_proxy"),
+				     .none = env_or("NO_PROXY", "no_proxy"),
+				     .cgi = method && *method };
+}
+
+static struct http_tls tls_files(const struct source_options *so)
+{
+	return (struct http_tls){ .cert = so->tls_cert, .key = so->tls_key, .ca = so->tls_ca };
+}
+
+static struct source_request request_for(const struct grabber *g, const struct grab *one)
+{
 	return (struct source_request){
 		.source = one->address,
 		.seconds = g->so->seconds,
 		.timeout = g->so->timeout,
-		.tls = { .cert = g->so->tls_cert, .key = g->so->tls_key, .ca = g->so->tls_ca },
-		.proxy = { .http = env_or("HTTP_PROXY", "http_proxy"),
-			   .https = env_or("HTTPS_PROXY", "https_proxy"),
-			   .none = env_or("NO_PROXY", "no_proxy"),
-			   .cgi = method && *method },
+		.tls = tls_files(g->so),
+		.proxy = proxy_rules(),
 		.notify = g->notify,
 		.tmpdir = getenv("TMPDIR"),
 		.environment = environ,
@@ -109,15 +125,6 @@ static void locate(const struct source_options *so, struct profile *p, struct no
 		p->mappings[0].build_id = profile_intern_copy(p, str_of(so->build_id));
 }
 
-/* A mapping without any name is called by where the profile came from, until it is symbolized. */
-static void name_mappings(struct profile *p, const char *url)
-{
-	for (uint32_t i = 0; i < p->nmappings; i++) {
-		if (p->mappings[i].build_id == 0 && p->mappings[i].file == 0)
-			p->mappings[i].file = profile_intern_copy(p, str_of(url));
-	}
-}
-
 /* Reads a profile while it is being unpacked. */
 struct reader {
 	struct unpack_watcher watcher;
@@ -126,7 +133,8 @@ struct reader {
 
 static void reader_grown(struct unpack_watcher *w, const char *p, size_t n, size_t expected)
 {
-	head_start_feed(((struct reader *)w)->ahead, p, n, expected);
+	if (expected >= WORTH_A_THREAD)
+		head_start_feed(((struct reader *)w)->ahead, p, n, expected);
 }
 
 static void reader_lost(struct unpack_watcher *w)
@@ -157,7 +165,7 @@ static void grab_one(const struct grabber *g, struct grab *one, struct strings *
 		locate(g->so, one->p, g->notify);
 		one->remote = bytes.url != NULL;
 		if (bytes.url)
-			name_mappings(one->p, bytes.url);
+			remote_sources_add(&one->sources, one->p, bytes.url);
 	}
 	source_bytes_release(&bytes);
 }
@@ -276,6 +284,7 @@ static int grab_all(struct grabber *g, struct profile **out, struct err *err)
 /* What came of a list of sources. */
 struct harvest {
 	struct profile *p; /* merged; NULL if none could be had */
+	struct remote_sources sources;
 	size_t count;
 	bool remote;
 };
@@ -307,6 +316,7 @@ static int grab_chunk(const struct source_options *so, const char *const *source
 			continue;
 		}
 		h->remote |= grabs[i].remote;
+		remote_sources_move(&h->sources, &grabs[i].sources);
 		h->count++;
 	}
 	free(grabs);
@@ -330,6 +340,7 @@ static int grab_sources(const struct source_options *so, const char *const *sour
 			profile_free(h->p);
 		h->count += chunk.count;
 		h->remote |= chunk.remote;
+		remote_sources_move(&h->sources, &chunk.sources);
 		if (rc == 0 && h->p && chunk.p)
 			rc = profile_combine((struct profile *[]){ h->p, chunk.p }, 2, &h->p, err);
 		else if (chunk.p)
@@ -414,15 +425,18 @@ static int grab_both(const struct source_options *so, struct notify *notify, str
 		rc = check_harvests(so, src, &base, notify, err);
 	if (rc) {
 		profile_free(base.h.p);
+		remote_sources_release(&base.h.sources);
 		return rc;
 	}
 	src->remote |= base.h.remote;
+	remote_sources_move(&src->sources, &base.h.sources);
 	return base.h.p ? subtract(so, src, base.h.p, err) : 0;
 }
 
 /* ------------------------------------------------------------------ finishing */
 
-/* Undoes name_mappings(); as in the reference, any file name that is a URL goes. */
+/* Undoes what remote_sources_add() did to names; as in the reference, any file name that is a URL
+ * goes. */
 static void unname_mappings(struct profile *p)
 {
 	struct arena a;
@@ -452,6 +466,48 @@ static void add_comment(struct profile *p, const char *comment)
 	p->comments = comments;
 }
 
+/* Where names are kept from run to run: NULL if nowhere; the caller frees it. */
+static char *cache_folder(const struct source_options *so)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+	if (so->no_cache)
+		return NULL;
+	if (cache && *cache == '/')
+		return mem_printf("%s/sonde/symbols", cache);
+	return home && *home == '/' ? mem_printf("%s/.cache/sonde/symbols", home) : NULL;
+}
+
+/* Seconds in the environment as milliseconds; 0 if there are none. */
+static int64_t env_ms(const char *name)
+{
+	const char *v = getenv(name);
+	long s = v ? strtol(v, NULL, 10) : 0;
+
+	return s > 0 && s < INT32_MAX ? (int64_t)s * 1000 : 0;
+}
+
+static int symbolize(const struct source_options *so, struct harvest *h, struct notify *n,
+		     struct err *err)
+{
+	struct proxy_rules proxy = proxy_rules();
+	AUTO(freep) char *folder = cache_folder(so);
+	struct symbolize_options o = {
+		.mode = so->symbolize,
+		.notify = n,
+		.cache_folder = folder,
+		.debuginfod = getenv("DEBUGINFOD_URLS"),
+		.debuginfod_wait_ms = env_ms("DEBUGINFOD_TIMEOUT"),
+		.debuginfod_total_ms = env_ms("DEBUGINFOD_MAXTIME"),
+		.remote = { .sources = &h->sources,
+			    .tls = tls_files(so),
+			    .proxy = &proxy,
+			    .notify = n },
+	};
+
+	return profile_symbolize(h->p, &o, err);
+}
+
 int load(const struct source_options *so, struct notify *n, struct profile **out, struct err *err)
 {
 	struct harvest h = { 0 };
@@ -459,7 +515,8 @@ int load(const struct source_options *so, struct notify *n, struct profile **out
 
 	assert(rc || h.p);
 	if (rc == 0)
-		rc = profile_symbolize(h.p, so->symbolize, n, err);
+		rc = symbolize(so, &h, n, err);
+	remote_sources_release(&h.sources);
 	if (rc) {
 		profile_free(h.p);
 		return rc;

@@ -3,11 +3,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/child.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/gotext.h"
 #include "base/lazy.h"
 #include "base/out.h"
 #include "base/scratch.h"
+#include "base/xalloc.h"
 #include "profile/profile.h"
 #include "ui/cmdline.h"
 #include "ui/commands.h"
@@ -36,6 +39,7 @@ static void on_signal(int sig)
 {
 	terminal_reset(&terminal); /* NOLINT(bugprone-signal-handler): only calls write() */
 	scratch_remove();          /* NOLINT(bugprone-signal-handler): only calls unlink() */
+	child_kill_all();          /* NOLINT(bugprone-signal-handler): only calls kill() */
 	signal(sig, SIG_DFL);
 	raise(sig);
 }
@@ -131,18 +135,44 @@ static int check(const struct request *rq, struct err *err)
 	return 0;
 }
 
+/* The folders that Go keeps modules in, as its own tools find them; with colons between them. */
+static char *go_modules(void)
+{
+	const char *cache = getenv("GOMODCACHE"), *home = getenv("HOME");
+	struct str paths = str_of(getenv("GOPATH")), path;
+	struct out o;
+	char *list;
+
+	out_init(&o, 0);
+	if (cache && *cache)
+		out_printf(&o, "%s:", cache);
+	while (str_split(&paths, ':', &path)) {
+		if (path.n)
+			out_printf(&o, "%.*s/pkg/mod:", STR_ARG(path));
+	}
+	if (home && *home)
+		out_printf(&o, "%s/go/pkg/mod", home);
+	list = mem_str(out_view(&o));
+	out_release(&o);
+	return list;
+}
+
 static int serve(const struct request *rq, struct err *err)
 {
+	AUTO(freep) char *modules = go_modules();
 	struct notify *n = &terminal.notify;
+	struct config cfg = rq->config;
 	struct profile *p = NULL;
 	int rc = check(rq, err);
 
+	cfg.go_root = getenv("GOROOT");
+	cfg.go_modules = modules;
 	if (rc == 0)
 		rc = load(&rq->source, n, &p, err);
 	if (rc == 0 && rq->command)
-		rc = show(p, rq->command, rq->param, &rq->config, false, n, err);
+		rc = show(p, rq->command, rq->param, &cfg, false, n, err);
 	else if (rc == 0)
-		rc = shell(p, &rq->config, n, err);
+		rc = shell(p, &cfg, n, err);
 	profile_free(p);
 	return rc;
 }
@@ -196,6 +226,6 @@ int main(int argc, char **argv)
 		raise(SIGPIPE);
 	}
 	if (rc && err.msg[0])
-		terminal.notify.say(&terminal.notify, NOTIFY_WARN, err.msg);
+		notify_warn(&terminal.notify, "%s\n", err.msg); /* even behind one of its own */
 	return rc ? FAILED : 0;
 }

@@ -57,6 +57,16 @@ static const struct choice dialects[] = {
 	{ 0 },
 };
 
+static const struct choice name_levels[] = {
+	{ "default", "As the profile and -symbolize=demangle= have them\n", true },
+	{ "0", "Everything: return types, parameters, template arguments\n", true },
+	{ "1", "Without return types, parameters and suffixes of compilers\n", true },
+	{ "2", "Template arguments cut to <…>, import paths to the package\n", true },
+	{ "3", "Class::method\n", true },
+	{ "4", "The bare name of the function\n", true },
+	{ 0 },
+};
+
 #define FIELD(member) .offset = offsetof(struct config, member)
 
 /* In the order in which the reference declares them; ours come last. */
@@ -179,6 +189,24 @@ const struct option config_options[] = {
 		  "go1.19: Time: Oct 16, 2018 at 11:14am (UTC), no minutes.\n"
 		  "go1.11: the same, and minutes: 4.09mins.\n"
 		  "modern: Time: 2018-10-16 11:14:33 UTC, tags with percentages of the total.\n" },
+	{ "layout_timeout", OPTION_INT, VALUE_ANY, FIELD(layout_timeout), "300", .ours = true,
+	  .help = "Seconds to wait for Graphviz to lay out a graph\n"
+		  "0 waits for as long as it takes.\n" },
+	{ "names", OPTION_CHOICE, VALUE_ANY, FIELD(names), "default", name_levels, .ours = true,
+	  .help = "How much of the names of functions to cut: 0 to 4\n"
+		  "0: Nothing: return types, parameters and template arguments are shown.\n"
+		  "1: Return types, parameters and suffixes such as .cold are cut, and what is\n"
+		  "   inside of libraries is folded: std::vector<std::string>::push_back.\n"
+		  "2: Template arguments, too: std::vector<…>::push_back.  So are anonymous\n"
+		  "   namespaces, and the path of a Go package: json.(*Decoder).Decode.\n"
+		  "3: All but class and function: vector::push_back, (*Decoder).Decode.\n"
+		  "4: All but the function: push_back, Decode.\n"
+		  "default: Names are as the profile and -symbolize=demangle= have them.\n"
+		  "Functions that get the same name are added up; see merge_names.\n"
+		  "Filters match a function by either name.\n" },
+	{ "merge_names", OPTION_BOOL, VALUE_ANY, FIELD(merge_names), "true", .ours = true,
+	  .help = "Add up functions that get the same name by -names\n"
+		  "If false, they keep as much of their names as it takes to tell them apart.\n" },
 	{ 0 },
 };
 
@@ -233,6 +261,8 @@ const struct option source_flags[] = {
 	  .help = "Same as -mean -sample_index=delay" },
 	{ "all_frames", OPTION_BOOL, VALUE_ANY, FIELD(all_frames), "false", .ours = true,
 	  .help = "Ignore drop_frames and keep_frames of the profile" },
+	{ "no_cache", OPTION_BOOL, VALUE_ANY, FIELD(no_cache), "false", .ours = true,
+	  .help = "Keep no names and lines of binaries for the next time, and use none kept" },
 	{ 0 },
 };
 

@@ -37,6 +37,7 @@ struct source_options {
 	const char *tls_cert, *tls_key, *tls_ca;
 	const char *http; /* host:port of the web interface */
 	bool no_browser;
+	bool no_cache; /* of names found in binaries */
 
 	/* What the flags were, before they became 'base' or config.sample_index. */
 	const char *plain_base, *diff_base_source;

@@ -8,6 +8,7 @@
  */
 #include "ui/viewer.h"
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -78,11 +79,7 @@ static int wait_for(pid_t pid, struct err *err)
 
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (WIFSIGNALED(status))
-		return err_set(err, -EPROTO, "signal: %s", strsignal(WTERMSIG(status)));
-	if (WEXITSTATUS(status))
-		return err_set(err, -EPROTO, "exit status %d", WEXITSTATUS(status));
-	return 0;
+	return child_status(status, err);
 }
 
 static int write_report(const struct command *c, struct str report, char **path, struct err *err)

@@ -44,6 +44,12 @@ struct config {
 	/* Ours, not the reference's. */
 	const char *format;  /* "text", "json" or "csv" */
 	const char *dialect; /* "go1.19", "go1.11" or "modern": dates, minutes, tags heading */
+	int layout_timeout;  /* seconds Graphviz may take for a picture; 0: any time */
+	const char *names;   /* "default", or how much of names to cut: "0" to "4" */
+	bool merge_names;    /* functions with the same name after that are one */
+
+	/* Of the environment: Go's own sources, and folders of modules with colons between them. */
+	const char *go_root, *go_modules;
 };
 
 #endif /* VIEW_CONFIG_H */

@@ -46,11 +46,20 @@ bool matcher_string(struct matcher *m, uint32_t s)
 	return m->known[s] == 2;
 }
 
+/* A function that the view has renamed can be asked for by either name. */
+static bool matches_old_name(struct matcher *m, uint32_t f)
+{
+	const struct profile *o = m->p->origin;
+
+	return o && f < o->nfunctions && o->functions[f].name != m->p->functions[f].name &&
+	       matcher_string(m, o->functions[f].name);
+}
+
 bool matcher_function(struct matcher *m, uint32_t f)
 {
 	const struct function *fn = &m->p->functions[f];
 
-	return matcher_string(m, fn->name) || matcher_string(m, fn->file);
+	return matcher_string(m, fn->name) || matches_old_name(m, f) || matcher_string(m, fn->file);
 }
 
 bool matcher_mapping(struct matcher *m, const struct location *l)

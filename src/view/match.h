@@ -36,7 +36,7 @@ void matcher_release(struct matcher *m);
 
 /* Whether string number 's' of the profile matches. */
 bool matcher_string(struct matcher *m, uint32_t s);
-/* Whether the name or file of function 'f' does. */
+/* Whether the name, the name in the view's origin, or the file of function 'f' does. */
 bool matcher_function(struct matcher *m, uint32_t f);
 /* Whether the file of the location's mapping does. */
 bool matcher_mapping(struct matcher *m, const struct location *l);

@@ -38,6 +38,18 @@ static bool is_base(const struct profile *p, const struct sample *s, uint32_t ke
 	return false;
 }
 
+bool selection_has_base(const struct profile *p)
+{
+	uint32_t key = profile_lookup(p, STR("pprof::base")), yes = profile_lookup(p, STR("true"));
+	bool found = false;
+
+	if (key == NONE || yes == NONE)
+		return false;
+	for (size_t i = 0; i < p->nsamples && !found; i++)
+		found = is_base(p, &p->samples[i], key, yes);
+	return found;
+}
+
 int64_t selection_total(const struct selection *s, const struct profile *p)
 {
 	uint32_t key = profile_lookup(p, STR("pprof::base")), yes = profile_lookup(p, STR("true"));

@@ -42,6 +42,9 @@ static inline int64_t selected_mean(const struct selection *s, const struct prof
 	return d ? wrap_div(selected_value(s, p, i), d) : selected_value(s, p, i);
 }
 
+/* Whether samples of a base can be told apart from those compared with it: -diff_base. */
+bool selection_has_base(const struct profile *p);
+
 /*
  * The sum of all absolute values, by which percentages are computed; of the base's samples only, if
  * the profile is a comparison with a base that has any.

@@ -243,6 +243,21 @@ def fetches():
     yield case("-proto", "-add_comment=from there", at + "etcd-heap.pb.gz")
     yield case("-raw", "-symbolize=remote", at + "unsymbolized.pb")
     yield case("-raw", "-symbolize=none", at + "unsymbolized.pb")
+    for folder in ("x", "odd", "huge", "refused", "missing", "moved"):
+        for r in ("-top", "-raw"):
+            yield case(r, f"http://@HTTP/{folder}/pprof/heap")
+    for mode in ("local", "remote:force", "force", "local:remote", "demangle=full", "remote:demangle=templates"):
+        yield case("-raw", "-symbolize=" + mode, at + "unsymbolized.pb")
+        yield case("-raw", "-symbolize=" + mode, at + "mappings.pb")
+        yield case("-raw", "-symbolize=" + mode, at + "labels.pb")
+    for url in ("http://@HTTP/unsymbolized.pb", "http://@HTTP/unsymbolized.pb?a=b#c", "http://u:p@@HTTP/unsymbolized.pb?",
+                "https+insecure://@TLS/unsymbolized.pb", "https+insecure://@TLS/missing/pprof/heap"):
+        yield case("-raw", url)
+    yield case("-raw", at + "unsymbolized.pb", at + "mappings.pb")
+    yield case("-raw", at + "unsymbolized.pb", "p/unsymbolized.pb")
+    yield case("-raw", "p/unsymbolized.pb", at + "unsymbolized.pb")
+    yield case("-raw", "-base=" + at + "unsymbolized.pb", at + "mappings.pb")
+    yield case("-proto", at + "unsymbolized.pb")
     yield case("-top", at + "etcd-heap.pb.gz", env={"PPROF_TMPDIR": "saved/here"})
     yield case("-top", at + "etcd-heap.pb.gz", env={"PPROF_TMPDIR": "/dev/null/x"})
     yield case("-top", at + "etcd-heap.pb.gz", env={"HOME": "/dev/null", "TMPDIR": "."})

@@ -114,7 +114,8 @@ class Runner:
     def run(self, program, case):
         where = self.folder()
         env = {"PATH": "/usr/bin:/bin", "HOME": str(where / "home"), "TZ": "UTC", "TERM": "dumb",
-               "LANG": "C.UTF-8", **case.get("env", {})}
+               "LANG": "C.UTF-8", "GOROOT": "/nonexistent", "XDG_CACHE_HOME": self.top + "/cache",
+               **case.get("env", {})}
         try:
             r = subprocess.run([program, *map(self.filled_in, case["args"])], cwd=where, env=env, timeout=SECONDS,
                                input=case.get("stdin", "").encode(), capture_output=True)

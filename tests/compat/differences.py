@@ -47,8 +47,6 @@ def comparable(case):
         return False  # reads binaries of the machine the test runs on
     if len(sources) > 1 and re.match(r"legacy-.*cpu|mixed\.gperf", sources[0]):
         return False  # the reference takes it for a Windows program
-    if "@HTTP/debug/pprof/" in text and re.search(r"labels|unsymbolized|mappings|legacy-goroutine", text):
-        return False  # the reference asks the server for names; sonde does not, yet
     if "https://@HTTP/" in text:
         return False  # not TLS at all: another sentence
     if "mix-05" in text and "-dot" in text:

@@ -26,12 +26,30 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_POST(self):
-        """Symbols: every address is a function of its own name."""
+        """Symbols: every address is a function of its own name, and of how it was asked for."""
         body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
         lines = [f"0x{int(a, 16):x} fn_{int(a, 16):x}" for a in body.split("+") if a]
-        if "/symbol" not in self.path:
+        if "/symbol" not in self.path or self.headers.get("Content-Type") != "application/octet-stream":
             return self.answer(404, b"no symbols here\n")
+        if self.path.startswith("/odd/"):
+            return self.answer(200, self.odd_symbols(lines).encode())
+        if self.path.startswith("/huge/"):
+            return self.answer(200, b"0x12345678901234567 far away\n")
+        if self.path.startswith("/refused/"):
+            return self.answer(500, b"not today\n", [("Content-Type", "text/plain; charset=utf-8"), ("X-Go-Pprof", "1")])
+        if self.path.startswith("/missing/"):
+            return self.answer(404, b"not here\n", [("Content-Type", "text/plain")])
+        if self.path.startswith("/moved/"):
+            return self.answer(307, b"", [("Location", "/debug/pprof/symbol")])
         return self.answer(200, ("num_symbols: 1\n" + "\n".join(lines) + "\n").encode())
+
+    @staticmethod
+    def odd_symbols(lines):
+        """What may be on a line besides, and what a name may be."""
+        address = [line.split()[0] for line in lines] + ["0x1"] * 8
+        return (f"num_symbols: 1\n\n{lines[0]}\n{address[1]}\n at {address[2]}\t \t two words \r\n"
+                f"{address[3]} _ZN3foo3barEi\n{address[4]} same\n{address[5]} same\n0xg 0x 00{address[6]} zeros\n"
+                f"{address[0]} again\n0x0 nothing\n{address[7]} cut")
 
     def do_GET(self):
         url = urllib.parse.urlsplit(self.path)
@@ -41,6 +59,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return special(url)
         if name == "profile":
             name = "etcd-cpu.pb.gz"
+        if name.endswith("/pprof/heap"):
+            name = "unsymbolized.pb"
         path = self.server.profiles / name
         if name and path.is_file():
             return self.answer(200, path.read_bytes(), [("Content-Type", "application/octet-stream")])

@@ -1,0 +1,233 @@
+/*
+ * dwarf-abbrev.c - abbreviations: which attributes entries have, in which form
+ *
+ * They are read once, and turned into what makes stepping over an entry cheap: its length, where
+ * that is the same for all, and where to find out where the next sibling is.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "elf/dwarf.h"
+
+#include "base/xalloc.h"
+
+#include <stdlib.h>
+
+enum {
+	CACHE_FORMS = 1 << 20, /* more than this many are not kept at a time */
+	CODE_MAX = 1 << 20,    /* abbreviations in one table */
+};
+
+static enum attribute attribute_of(uint64_t code)
+{
+	static const uint8_t known[] = {
+		[0x01] = AT_SIBLING,      [0x03] = AT_NAME,
+		[0x10] = AT_STMT_LIST,    [0x11] = AT_LOW_PC,
+		[0x12] = AT_HIGH_PC,      [0x13] = AT_LANGUAGE,
+		[0x1b] = AT_COMP_DIR,     [0x31] = AT_ABSTRACT_ORIGIN,
+		[0x3b] = AT_DECL_LINE,    [0x47] = AT_SPECIFICATION,
+		[0x55] = AT_RANGES,       [0x57] = AT_CALL_COLUMN,
+		[0x58] = AT_CALL_FILE,    [0x59] = AT_CALL_LINE,
+		[0x6e] = AT_LINKAGE_NAME, [0x72] = AT_STR_OFFSETS_BASE,
+		[0x73] = AT_ADDR_BASE,    [0x74] = AT_RNGLISTS_BASE,
+		[0x76] = AT_DWO_NAME,
+	};
+
+	switch (code) {
+	case 0x2007:
+		return AT_LINKAGE_NAME; /* DW_AT_MIPS_linkage_name, before DWARF 4 */
+	case 0x2130:
+		return AT_DWO_NAME;
+	case 0x2131:
+		return AT_DWO_ID;
+	case 0x2132:
+		return AT_RANGES_BASE;
+	case 0x2133:
+		return AT_ADDR_BASE;
+	default:
+		return code < sizeof(known) ? known[code] : AT_NONE;
+	}
+}
+
+/* Adds up the sizes of the forms, and finds DW_AT_sibling among those of a fixed size. */
+static void measure(const struct abbrevs *t, struct abbrev *a)
+{
+	int32_t length = 0;
+
+	a->sibling = -1;
+	for (size_t i = 0; i < a->n; i++) {
+		const struct form *f = &t->forms[a->first + i];
+
+		if (f->attribute == AT_SIBLING && f->form == DW_FORM_REF4)
+			a->sibling = length;
+		if (f->size == SIZE_VARIES || length > INT32_MAX / 2) {
+			a->length = LENGTH_VARIES;
+			return;
+		}
+		length += f->size;
+	}
+	a->length = length;
+}
+
+static bool read_forms(struct cursor *c, struct abbrevs *t, struct abbrev *a)
+{
+	a->first = (uint32_t)t->nforms;
+	for (;;) {
+		uint64_t name = read_uleb(c), form = read_uleb(c);
+		struct form f = { .form = (uint16_t)form };
+
+		if (form == DW_FORM_IMPLICIT_CONST)
+			f.implicit = read_sleb(c);
+		if (c->bad || form > UINT16_MAX)
+			return false;
+		if (name == 0 && form == 0)
+			break;
+		f.attribute = (uint8_t)attribute_of(name);
+		f.size = form_size(form, t->address_size, t->is64, t->version);
+		vec_push(t->forms, t->nforms, t->cap_forms, f);
+	}
+	a->n = (uint32_t)(t->nforms - a->first);
+	measure(t, a);
+	return true;
+}
+
+static int by_code(const void *x, const void *y)
+{
+	const struct abbrev *a = x, *b = y;
+
+	return (a->code > b->code) - (a->code < b->code);
+}
+
+static bool read_table(struct cursor *c, struct abbrevs *t)
+{
+	bool sorted = true;
+
+	for (;;) {
+		struct abbrev a = { .code = read_uleb(c) };
+
+		if (c->bad || t->n >= CODE_MAX)
+			return false;
+		if (a.code == 0)
+			break;
+		a.tag = (uint16_t)read_uleb(c);
+		a.has_children = read_u8(c) != 0;
+		if (!read_forms(c, t, &a))
+			return false;
+		sorted = sorted && (t->n == 0 || t->list[t->n - 1].code < a.code);
+		vec_push(t->list, t->n, t->cap, a);
+	}
+	if (!sorted)
+		qsort(t->list, t->n, sizeof(*t->list), by_code);
+	return true;
+}
+
+const struct abbrev *abbrev_search(const struct abbrevs *t, uint64_t code)
+{
+	size_t low = 0, high = t->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (t->list[middle].code < code)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < t->n && t->list[low].code == code ? &t->list[low] : NULL;
+}
+
+/* ------------------------------------------------------------------ tables already read */
+
+static void free_table(struct abbrevs *t)
+{
+	free(t->list);
+	free(t->forms);
+	free(t);
+}
+
+static void empty_cache(struct dwarf_reader *r)
+{
+	for (size_t i = 0; i < r->ncache; i++)
+		free_table(r->cache[i]);
+	r->ncache = 0;
+	r->cached_forms = 0;
+	r->last = NULL;
+	table_release(&r->index);
+	table_init(&r->index, 64);
+}
+
+static bool is_of(const struct abbrevs *t, const struct dwarf_unit *u)
+{
+	return t->offset == u->abbrev && t->dwarf == u->dwarf && t->version == u->version &&
+	       t->address_size == u->address_size && t->is64 == u->is64;
+}
+
+static uint64_t hash_offset(uint64_t offset)
+{
+	return hash_mix(offset, 1);
+}
+
+static uint64_t rehash(uint32_t value, const void *ctx)
+{
+	const struct dwarf_reader *r = ctx;
+
+	return hash_offset(r->cache[value]->offset);
+}
+
+/* A table that could not be read is kept as well: an empty one. */
+static struct abbrevs *read_new(struct dwarf_reader *r, const struct dwarf_unit *u)
+{
+	struct abbrevs *t = mem_zeroed(1, sizeof(*t));
+	struct cursor c = cursor_at(u->dwarf->s.abbrev, u->abbrev);
+	size_t before = cursor_left(&c);
+
+	t->offset = u->abbrev;
+	t->dwarf = u->dwarf;
+	t->version = u->version;
+	t->address_size = u->address_size;
+	t->is64 = u->is64;
+	if (!read_table(&c, t))
+		t->n = 0;
+	if (!dwarf_pay(r, before - cursor_left(&c)))
+		t->n = 0;
+	return t;
+}
+
+const struct abbrevs *dwarf_abbrevs(struct dwarf_reader *r, const struct dwarf_unit *u)
+{
+	struct abbrevs *t;
+	struct probe at;
+
+	if (r->last && is_of(r->last, u))
+		return r->last->n ? r->last : NULL;
+	if (r->cached_forms > CACHE_FORMS)
+		empty_cache(r);
+	table_reserve(&r->index, rehash, r);
+	at = table_probe(&r->index, hash_offset(u->abbrev));
+	while (table_next(&r->index, &at)) {
+		t = r->cache[at.value];
+		if (is_of(t, u)) {
+			r->last = t;
+			return t->n ? t : NULL;
+		}
+	}
+	t = read_new(r, u);
+	table_put(&r->index, &at, (uint32_t)r->ncache);
+	vec_push(r->cache, r->ncache, r->cap_cache, t);
+	r->cached_forms += t->nforms + t->n + 8;
+	r->last = t;
+	return t->n ? t : NULL;
+}
+
+void dwarf_reader_init(struct dwarf_reader *r, uint64_t allowance, uint64_t code_start)
+{
+	*r = (struct dwarf_reader){ .allowance = allowance, .code_start = code_start };
+	table_init(&r->index, 64);
+}
+
+void dwarf_reader_release(struct dwarf_reader *r)
+{
+	empty_cache(r);
+	table_release(&r->index);
+	free(r->cache);
+	free(r->ranges);
+}

@@ -1,0 +1,293 @@
+/*
+ * dwarf-scope.c - which function an address is in, and what it was inlined into
+ *
+ * One pass over the entries of a unit.  What holds none of the addresses is stepped over, at
+ * once where the compiler says where the next sibling is (gcc does, clang does not).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "elf/dwarf.h"
+
+#include "base/xalloc.h"
+
+#include <stdlib.h>
+
+enum {
+	DEPTH_MAX = 4096, /* entries in entries */
+	STEPS_MAX = 16,   /* from an entry to the one that has its name */
+};
+
+/* One pass over one unit. */
+struct pass {
+	struct dwarf_reader *r;
+	const struct dwarf_unit *u;
+	const struct abbrevs *t;
+	struct cursor c;
+	const uint64_t *addresses;
+	size_t n;
+	struct scopes *s;
+	uint32_t *innermost;
+	size_t depth;
+	struct entry e;
+};
+
+static void push(struct pass *p, uint32_t scope)
+{
+	vec_push(p->s->stack, p->depth, p->s->cap_stack, scope);
+}
+
+/* ------------------------------------------------------------------ stepping over */
+
+/* Goes where DW_AT_sibling says, if there is one; never backwards. */
+static bool jump(struct pass *p, const uint8_t *attributes, const struct abbrev *a)
+{
+	struct cursor c = { attributes, p->c.end, false };
+	const uint8_t *unit = p->u->dwarf->s.info.p + p->u->offset;
+	uint64_t to;
+
+	if (a->sibling < 0 || !cursor_skip(&c, (uint64_t)a->sibling))
+		return false;
+	to = read_u32(&c);
+	if (c.bad || to > (size_t)(p->c.end - unit) || unit + to <= attributes)
+		return false;
+	p->c.p = unit + to;
+	return true;
+}
+
+/* Steps over all children, with the cursor behind their parent's attributes. */
+static bool skip_children(struct pass *p)
+{
+	size_t depth = 1;
+
+	while (depth > 0) {
+		uint64_t code = read_uleb(&p->c);
+		const struct abbrev *a;
+
+		if (p->c.bad)
+			return false;
+		if (code == 0) {
+			depth--;
+			continue;
+		}
+		a = abbrev_find(p->t, code);
+		if (!a)
+			return false;
+		if (a->has_children && jump(p, p->c.p, a))
+			continue;
+		if (!entry_skip(&p->c, p->t, a, p->u))
+			return false;
+		depth += a->has_children;
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------ scopes */
+
+static uint32_t number(const struct entry *e, enum attribute a)
+{
+	uint64_t v = entry_has(e, a) ? value_number(&e->v[a]) : 0;
+
+	return v > INT32_MAX ? 0 : (uint32_t)v;
+}
+
+static uint32_t new_scope(struct pass *p, uint64_t offset, uint32_t parent)
+{
+	struct scope s = { .unit = p->u, .entry = offset, .parent = parent };
+
+	if (p->s->n >= UINT32_MAX - 1)
+		return 0;
+	/* Straight to the name: the same one for every place that the function is inlined at. */
+	if (parent && entry_has(&p->e, AT_ABSTRACT_ORIGIN) &&
+	    !value_reference(p->u, &p->e.v[AT_ABSTRACT_ORIGIN], &s.unit, &s.entry))
+		s.unit = p->u;
+	s.call_file = entry_has(&p->e, AT_CALL_FILE) ? value_number(&p->e.v[AT_CALL_FILE]) : 0;
+	s.call_line = number(&p->e, AT_CALL_LINE);
+	s.call_column = number(&p->e, AT_CALL_COLUMN);
+	vec_push(p->s->list, p->s->n, p->s->cap, s);
+	return (uint32_t)p->s->n;
+}
+
+/* Whether one of the addresses lies in the ranges just read. */
+static bool has_address(const struct pass *p)
+{
+	for (size_t i = 0; i < p->r->nranges; i++) {
+		const struct dwarf_range *g = &p->r->ranges[i];
+		size_t at = first_from(p->addresses, p->n, g->low);
+
+		if (at < p->n && p->addresses[at] < g->high)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * An inlined call is the new innermost scope of its addresses.  Of two functions that claim the
+ * same address (the linker folds equal ones, and leaves traces of those it dropped) the first
+ * one keeps it, unless the other is the smaller one.
+ */
+static void claim(struct pass *p, uint32_t scope, bool inlined)
+{
+	struct scope *s = &p->s->list[scope - 1];
+
+	for (size_t i = 0; i < p->r->nranges; i++) {
+		const struct dwarf_range *g = &p->r->ranges[i];
+		size_t at = first_from(p->addresses, p->n, g->low);
+
+		s->size = g->high - g->low;
+		for (; at < p->n && p->addresses[at] < g->high && dwarf_pay(p->r, 1); at++) {
+			uint32_t *now = &p->innermost[at];
+
+			if (*now == 0 || inlined || p->s->list[*now - 1].size > s->size)
+				*now = scope;
+		}
+	}
+}
+
+/*
+ * An entry that may hold code.  Returns the scope of its children in '*scope'; false if there is
+ * nothing for us in them.
+ */
+static bool enter(struct pass *p, uint64_t offset, uint32_t *scope)
+{
+	uint16_t tag = p->e.abbrev->tag;
+	bool has_code = entry_has(&p->e, AT_LOW_PC) || entry_has(&p->e, AT_RANGES);
+	uint32_t own;
+
+	if (!has_code)
+		return tag == DW_TAG_LEXICAL_BLOCK;
+	dwarf_read_ranges(p->r, p->u, &p->e);
+	if (!has_address(p))
+		return false;
+	if (tag == DW_TAG_LEXICAL_BLOCK)
+		return true;
+	own = new_scope(p, offset, tag == DW_TAG_INLINED_SUBROUTINE ? *scope : 0);
+	if (own == 0)
+		return false;
+	claim(p, own, tag == DW_TAG_INLINED_SUBROUTINE);
+	*scope = own;
+	return true;
+}
+
+static bool may_hold_code(uint16_t tag)
+{
+	return tag == DW_TAG_SUBPROGRAM || tag == DW_TAG_INLINED_SUBROUTINE ||
+	       tag == DW_TAG_LEXICAL_BLOCK;
+}
+
+/* Types of C and C++ name their functions; the code is elsewhere. */
+static bool is_type(const struct pass *p, uint16_t tag)
+{
+	return p->u->c_family && (tag == DW_TAG_CLASS_TYPE || tag == DW_TAG_STRUCTURE_TYPE ||
+				  tag == DW_TAG_UNION_TYPE || tag == DW_TAG_ENUMERATION_TYPE ||
+				  tag == DW_TAG_SUBROUTINE_TYPE);
+}
+
+/* One entry and, where they are of no use, its children.  False when the pass has to end. */
+static bool step(struct pass *p, const struct abbrev *a, uint64_t offset)
+{
+	const uint8_t *attributes = p->c.p;
+	uint32_t scope = p->s->stack[p->depth - 1];
+	bool inside = !is_type(p, a->tag);
+
+	if (may_hold_code(a->tag)) {
+		if (!entry_read(&p->c, p->t, a, p->u, &p->e))
+			return false;
+		inside = enter(p, offset, &scope);
+	} else if (!inside && a->has_children && jump(p, attributes, a)) {
+		return true;
+	} else if (!entry_skip(&p->c, p->t, a, p->u)) {
+		return false;
+	}
+	if (!a->has_children)
+		return true;
+	if (!inside)
+		return jump(p, attributes, a) || skip_children(p);
+	if (p->depth >= DEPTH_MAX)
+		return false;
+	push(p, scope);
+	return true;
+}
+
+void dwarf_read_scopes(struct dwarf_reader *r, const struct dwarf_unit *u,
+		       const uint64_t *addresses, size_t n, struct scopes *s, uint32_t *innermost)
+{
+	struct bytes unit = { u->dwarf->s.info.p, u->end };
+	struct pass p = { .r = r,
+			  .u = u,
+			  .t = dwarf_abbrevs(r, u),
+			  .addresses = addresses,
+			  .n = n,
+			  .s = s,
+			  .innermost = innermost };
+
+	s->n = 0;
+	p.c = cursor_at(unit, u->entries);
+	if (!p.t || !dwarf_pay(r, u->end - u->entries))
+		return;
+	push(&p, 0);
+	while (p.depth > 0 && !p.c.bad && cursor_left(&p.c) > 0) {
+		uint64_t offset = (uint64_t)(p.c.p - unit.p);
+		uint64_t code = read_uleb(&p.c);
+		const struct abbrev *a;
+
+		if (code == 0) {
+			p.depth--;
+			continue;
+		}
+		a = abbrev_find(p.t, code);
+		if (!a || !step(&p, a, offset))
+			return;
+	}
+}
+
+void scopes_release(struct scopes *s)
+{
+	free(s->list);
+	free(s->stack);
+}
+
+/* ------------------------------------------------------------------ names */
+
+/* What is known of a function after some of the entries that speak of it. */
+struct function {
+	struct str name, linkage;
+	uint64_t line;
+};
+
+static void learn(const struct dwarf_unit *u, const struct entry *e, struct function *f)
+{
+	if (f->linkage.n == 0 && entry_has(e, AT_LINKAGE_NAME))
+		f->linkage = value_text(u, &e->v[AT_LINKAGE_NAME]);
+	if (f->name.n == 0 && entry_has(e, AT_NAME))
+		f->name = value_text(u, &e->v[AT_NAME]);
+	if (f->line == 0)
+		f->line = number(e, AT_DECL_LINE);
+}
+
+/* A declaration, or what the entry is an instance of: both may know more. */
+static bool next_entry(const struct dwarf_unit **u, const struct entry *e, uint64_t *offset)
+{
+	if (entry_has(e, AT_ABSTRACT_ORIGIN))
+		return value_reference(*u, &e->v[AT_ABSTRACT_ORIGIN], u, offset);
+	if (entry_has(e, AT_SPECIFICATION))
+		return value_reference(*u, &e->v[AT_SPECIFICATION], u, offset);
+	return false;
+}
+
+struct str scope_function(struct dwarf_reader *r, const struct scope *s, uint64_t *start_line)
+{
+	const struct dwarf_unit *u = s->unit;
+	uint64_t offset = s->entry;
+	struct function f = { STR(""), STR(""), 0 };
+	struct entry e;
+
+	for (int i = 0; i < STEPS_MAX; i++) {
+		if (!entry_read_at(r, u, offset, &e))
+			break;
+		learn(u, &e, &f);
+		if ((f.linkage.n && f.line) || !next_entry(&u, &e, &offset))
+			break;
+	}
+	*start_line = f.line;
+	return f.linkage.n ? f.linkage : f.name;
+}

@@ -1,0 +1,28 @@
+/*
+ * dwarf-split.h - units whose entries are in a .dwo file of their own (-gsplit-dwarf)
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef ELF_DWARF_SPLIT_H
+#define ELF_DWARF_SPLIT_H
+
+#include "elf/debug-sections.h"
+#include "elf/dwarf.h"
+
+/* A unit, or what it stands for. */
+struct split_unit {
+	struct dwarf_unit *unit; /* the one to read: that of the .dwo file, if there is one */
+	struct elf_file *file;   /* private, as what follows */
+	struct image image;
+	struct dwarf dwarf;
+};
+
+/*
+ * split_open() opens the .dwo file of a unit, where it has one: beside 'program' or where the
+ * compiler left it.  Its id must be the unit's.  Close with split_close().
+ */
+void split_open(struct split_unit *s, struct dwarf_unit *skeleton, const char *program,
+		struct dwarf_reader *r);
+void split_close(struct split_unit *s);
+
+#endif /* ELF_DWARF_SPLIT_H */

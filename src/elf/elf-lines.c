@@ -1,0 +1,469 @@
+/*
+ * elf-lines.c - which function, file and line an address belongs to, from debug information
+ *
+ * Addresses are given to the units that cover them; then each unit is read once, for all of its
+ * addresses.  Threads take units from one list, and keep what they find in memory of their own.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "elf/elf-lines.h"
+
+#include "base/err.h"
+#include "base/par.h"
+#include "base/xalloc.h"
+#include "elf/debug-file.h"
+#include "elf/dwarf-split.h"
+#include "elf/elf-file.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+	ALLOWANCE_FACTOR = 64,      /* how often the bytes of debug information may be looked at */
+	ALLOWANCE_LEAST = 64 << 20, /* and at least this many */
+	FRAMES_MAX = 256,           /* at one address: the outermost ones are left out */
+	REMEMBERED_MAX = 1 << 20,   /* functions whose names one thread keeps at hand */
+	NAME_LONGER = 2,            /* when a symbol's name says more: by so many bytes */
+};
+
+/* A function whose name is known already. */
+struct remembered {
+	const struct dwarf_unit *unit;
+	uint64_t entry;
+	struct str name;
+	uint64_t line;
+};
+
+/* A unit, and its addresses: from 'first' on in the list by unit. */
+struct task {
+	struct dwarf_unit *unit;
+	size_t first, n;
+};
+
+/* The frames of an address. */
+struct found {
+	uint32_t count;
+	uint32_t worker;
+	size_t first; /* in the worker's frames */
+};
+
+/* One thread's part. */
+struct worker {
+	struct dwarf_reader r;
+	struct arena *arena;
+	struct elf_frame *frames;
+	size_t nframes, cap_frames;
+	struct scopes scopes;
+	struct line_table lines;
+	uint32_t *innermost;       /* for each address of the unit */
+	struct line_place *places; /* the same */
+	size_t room;
+	struct remembered *known;
+	size_t nknown, cap_known;
+	struct table index; /* into 'known' */
+};
+
+struct resolver {
+	struct debug_file debug;
+	const uint64_t *addresses; /* as in 'debug.dwarf' */
+	size_t n;
+	struct found *found; /* for each address */
+	struct task *tasks;
+	size_t ntasks;
+	uint32_t *order;    /* numbers of addresses, by unit */
+	uint64_t *by_unit;  /* the addresses in that order */
+	atomic_size_t next; /* task that nobody has taken yet */
+	struct worker workers[PAR_MOST];
+	int nworkers;
+};
+
+/* ------------------------------------------------------------------ which unit */
+
+/* A piece of code of a unit that one of the addresses is in. */
+struct piece {
+	uint64_t low, high;
+	uint32_t unit;
+};
+
+struct pieces {
+	struct piece *list;
+	size_t n, cap;
+};
+
+/* Those that start first come first, and of those the longest. */
+static int by_low(const void *x, const void *y)
+{
+	const struct piece *a = x, *b = y;
+
+	if (a->low != b->low)
+		return a->low < b->low ? -1 : 1;
+	if (a->high != b->high)
+		return a->high > b->high ? -1 : 1;
+	return (a->unit > b->unit) - (a->unit < b->unit);
+}
+
+static void add_pieces(struct resolver *s, struct dwarf_reader *r, uint32_t unit, struct pieces *p)
+{
+	for (size_t i = 0; i < r->nranges; i++) {
+		struct piece piece = { r->ranges[i].low, r->ranges[i].high, unit };
+		size_t at = first_from(s->addresses, s->n, piece.low);
+
+		if (at < s->n && s->addresses[at] < piece.high)
+			vec_push(p->list, p->n, p->cap, piece);
+	}
+}
+
+static void find_pieces(struct resolver *s, struct dwarf_reader *r, struct pieces *p)
+{
+	struct dwarf *d = s->debug.dwarf;
+	struct entry root;
+
+	for (size_t i = 0; i < d->nunits; i++) {
+		struct dwarf_unit *u = &d->units[i];
+
+		if (!u->has_code || !entry_read_at(r, u, u->entries, &root))
+			continue;
+		dwarf_read_ranges(r, u, &root);
+		add_pieces(s, r, (uint32_t)i, p);
+	}
+	if (p->n)
+		qsort(p->list, p->n, sizeof(*p->list), by_low);
+}
+
+/* The unit of each address plus one: of the piece that started last and goes on. */
+static void give_units(const struct resolver *s, const struct pieces *p, uint32_t *unit)
+{
+	size_t *open = mem_new(p->n + 1, sizeof(*open));
+	size_t nopen = 0, next = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		for (; next < p->n && p->list[next].low <= s->addresses[i]; next++)
+			open[nopen++] = next;
+		while (nopen && p->list[open[nopen - 1]].high <= s->addresses[i])
+			nopen--;
+		unit[i] = nopen ? p->list[open[nopen - 1]].unit + 1 : 0;
+	}
+	free(open);
+}
+
+/* Puts addresses of one unit side by side: counts, then places. */
+static void make_tasks(struct resolver *s, const uint32_t *unit)
+{
+	struct dwarf *d = s->debug.dwarf;
+	size_t *at = mem_zeroed(d->nunits + 1, sizeof(*at)), sum = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		at[unit[i]]++;
+	s->tasks = mem_new(d->nunits + 1, sizeof(*s->tasks));
+	for (size_t u = 1; u <= d->nunits; u++) {
+		if (at[u])
+			s->tasks[s->ntasks++] = (struct task){ &d->units[u - 1], sum, at[u] };
+		sum += at[u];
+		at[u] = sum - at[u];
+	}
+	s->order = mem_new(s->n + 1, sizeof(*s->order));
+	s->by_unit = mem_new(s->n + 1, sizeof(*s->by_unit));
+	for (size_t i = 0; i < s->n; i++) {
+		if (unit[i] == 0)
+			continue;
+		s->order[at[unit[i]]] = (uint32_t)i;
+		s->by_unit[at[unit[i]]++] = s->addresses[i];
+	}
+	free(at);
+}
+
+static void plan(struct resolver *s, struct dwarf_reader *r)
+{
+	struct pieces p = { 0 };
+	uint32_t *unit = mem_new(s->n + 1, sizeof(*unit));
+
+	dwarf_read_units(s->debug.dwarf, r);
+	if (s->debug.dwarf->alt)
+		dwarf_read_units(&s->debug.alt.dwarf, r);
+	find_pieces(s, r, &p);
+	give_units(s, &p, unit);
+	make_tasks(s, unit);
+	free(p.list);
+	free(unit);
+}
+
+/* ------------------------------------------------------------------ names */
+
+static uint64_t hash_entry(const struct dwarf_unit *u, uint64_t entry)
+{
+	return hash_mix((uintptr_t)u, entry);
+}
+
+static uint64_t rehash(uint32_t value, const void *ctx)
+{
+	const struct worker *w = ctx;
+
+	return hash_entry(w->known[value].unit, w->known[value].entry);
+}
+
+static void forget(struct worker *w)
+{
+	w->nknown = 0;
+	table_release(&w->index);
+	table_init(&w->index, 1024);
+}
+
+/* The name of a scope's function in the worker's memory, and the line it starts at. */
+static const struct remembered *function_of(struct worker *w, const struct scope *s)
+{
+	struct remembered f = { .unit = s->unit, .entry = s->entry };
+	struct probe at;
+
+	if (w->nknown >= REMEMBERED_MAX)
+		forget(w);
+	table_reserve(&w->index, rehash, w);
+	at = table_probe(&w->index, hash_entry(s->unit, s->entry));
+	while (table_next(&w->index, &at)) {
+		const struct remembered *k = &w->known[at.value];
+
+		if (k->unit == s->unit && k->entry == s->entry)
+			return k;
+	}
+	f.name = scope_function(&w->r, s, &f.line);
+	f.name = dwarf_pay(&w->r, f.name.n) ? xarena_str(w->arena, f.name) : STR("");
+	table_put(&w->index, &at, (uint32_t)w->nknown);
+	vec_push(w->known, w->nknown, w->cap_known, f);
+	return &w->known[w->nknown - 1];
+}
+
+/* ------------------------------------------------------------------ frames */
+
+static void add_frame(struct worker *w, struct elf_frame f)
+{
+	vec_push(w->frames, w->nframes, w->cap_frames, f);
+}
+
+/* Where the next frame out was left: from the line table, then from where the call is. */
+static void place_frame(struct worker *w, struct elf_frame *f, const struct line_place *at)
+{
+	f->file = at->known ? line_file_path(&w->lines, at->file, w->arena) : STR("");
+	f->line = at->line;
+	f->column = at->column;
+}
+
+/* The frames of one address, innermost first; how many there are. */
+static uint32_t add_frames(struct worker *w, uint32_t scope, const struct line_place *place)
+{
+	struct line_place at = *place;
+	uint32_t n = 0;
+
+	if (scope == 0 && place->known) {
+		struct elf_frame f = { .function = STR("") };
+
+		place_frame(w, &f, place);
+		add_frame(w, f);
+		return 1;
+	}
+	while (scope && n < FRAMES_MAX && dwarf_pay(&w->r, 1)) {
+		const struct scope *s = &w->scopes.list[scope - 1];
+		const struct remembered *known = function_of(w, s);
+		struct elf_frame f = { .function = known->name,
+				       .start_line = (int64_t)known->line };
+
+		place_frame(w, &f, &at);
+		add_frame(w, f);
+		n++;
+		at = (struct line_place){ s->call_file, s->call_line, s->call_column, true };
+		scope = s->parent;
+	}
+	return n;
+}
+
+static void make_room(struct worker *w, size_t n)
+{
+	if (n > w->room) {
+		w->innermost = mem_grow(w->innermost, n, sizeof(*w->innermost));
+		w->places = mem_grow(w->places, n, sizeof(*w->places));
+		w->room = n;
+	}
+	memset(w->innermost, 0, n * sizeof(*w->innermost));
+	memset(w->places, 0, n * sizeof(*w->places));
+}
+
+static void do_task(struct resolver *s, int worker, const struct task *t)
+{
+	struct worker *w = &s->workers[worker];
+	const uint64_t *addresses = s->by_unit + t->first;
+	struct split_unit split;
+
+	make_room(w, t->n);
+	w->lines.nfiles = 0;
+	if (t->unit->has_lines)
+		dwarf_read_lines(&w->r, t->unit, addresses, t->n, &w->lines, w->places);
+	split_open(&split, t->unit, s->debug.dwarf_path, &w->r);
+	dwarf_read_scopes(&w->r, split.unit, addresses, t->n, &w->scopes, w->innermost);
+	for (size_t i = 0; i < t->n; i++) {
+		struct found *f = &s->found[s->order[t->first + i]];
+
+		f->worker = (uint32_t)worker;
+		f->first = w->nframes;
+		f->count = add_frames(w, w->innermost[i], &w->places[i]);
+	}
+	if (split.unit != t->unit)
+		forget(w);
+	split_close(&split);
+}
+
+/* The first thread reads symbols before it joins in: libelf wants one thread only. */
+static void work(int i, void *ctx)
+{
+	struct resolver *s = ctx;
+
+	if (i == 0)
+		debug_read_symbols(&s->debug);
+	for (;;) {
+		size_t at = atomic_fetch_add(&s->next, 1);
+
+		if (at >= s->ntasks)
+			return;
+		do_task(s, i, &s->tasks[at]);
+	}
+}
+
+/* ------------------------------------------------------------------ the answer */
+
+/* The name of the symbol at an address; one copy for all addresses in a row that share it. */
+static struct str symbol_name(const struct resolver *s, uint64_t address, struct arena *a,
+			      struct str *last, struct str *copy)
+{
+	struct str name = debug_find_symbol(&s->debug, address);
+
+	if (name.p != last->p || name.n != last->n) {
+		*last = name;
+		*copy = xarena_str(a, name);
+	}
+	return *copy;
+}
+
+/*
+ * Names in debug information lack what the compiler has added to those of the parts it made of a
+ * function (foo.cold, foo.constprop.0), and some have no linkage name.  As in the reference, the
+ * symbol wins where it is longer.
+ */
+static void improve(struct elf_frame *outermost, struct str symbol)
+{
+	if (symbol.n >= outermost->function.n + NAME_LONGER)
+		outermost->function = symbol;
+}
+
+static void answer(const struct resolver *s, const uint64_t *addresses, struct elf_frames *out)
+{
+	struct arena *a = &out->arena;
+	struct str last = { NULL, 0 }, copy = STR("");
+	size_t total = s->n, n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		total += s->found[i].count;
+	out->first = xarena(a, s->n + 1, sizeof(*out->first));
+	out->frames = xarena(a, total + 1, sizeof(*out->frames));
+	for (size_t i = 0; i < s->n; i++) {
+		const struct found *f = &s->found[i];
+		struct str symbol = symbol_name(s, addresses[i], a, &last, &copy);
+
+		out->first[i] = (uint32_t)n;
+		if (f->count)
+			memcpy(out->frames + n, s->workers[f->worker].frames + f->first,
+			       f->count * sizeof(*out->frames));
+		else if (symbol.n)
+			out->frames[n] = (struct elf_frame){ .file = STR("") };
+		n += f->count ? f->count : symbol.n != 0;
+		if (n > out->first[i])
+			improve(&out->frames[n - 1], symbol);
+	}
+	out->first[s->n] = (uint32_t)n;
+}
+
+static void start_workers(struct resolver *s, struct elf_frames *out, uint64_t allowance)
+{
+	s->nworkers = par_width();
+	if ((size_t)s->nworkers > s->ntasks)
+		s->nworkers = s->ntasks ? (int)s->ntasks : 1;
+	for (int i = 0; i < s->nworkers; i++) {
+		dwarf_reader_init(&s->workers[i].r, allowance, s->debug.code_start);
+		table_init(&s->workers[i].index, 1024);
+		s->workers[i].arena = &out->more[i];
+	}
+}
+
+static void release_workers(struct resolver *s)
+{
+	for (int i = 0; i < s->nworkers; i++) {
+		struct worker *w = &s->workers[i];
+
+		dwarf_reader_release(&w->r);
+		scopes_release(&w->scopes);
+		line_table_release(&w->lines);
+		table_release(&w->index);
+		free(w->frames);
+		free(w->innermost);
+		free(w->places);
+		free(w->known);
+	}
+}
+
+static uint64_t allowance_for(const struct debug_file *d, size_t n)
+{
+	uint64_t size = d->main.image.n + d->split.image.n + d->alt.image.n;
+
+	size += d->dwarf->s.info.n + d->dwarf->s.line.n + d->dwarf->s.str.n;
+	return (size + n) * ALLOWANCE_FACTOR + ALLOWANCE_LEAST;
+}
+
+/* The addresses as they are in the debug information. */
+static uint64_t *shifted(const uint64_t *addresses, size_t n, uint64_t by)
+{
+	uint64_t *moved = mem_new(n + 1, sizeof(*moved));
+
+	for (size_t i = 0; i < n; i++)
+		moved[i] = addresses[i] + by;
+	return moved;
+}
+
+int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint64_t *addresses,
+		size_t n, struct elf_frames *out, struct err *err)
+{
+	struct resolver s = { .n = n, .found = NULL };
+	struct dwarf_reader r;
+	uint64_t allowance;
+	uint64_t *moved;
+
+	*out = (struct elf_frames){ .n = n };
+	if (n > UINT32_MAX / FRAMES_MAX)
+		return err_set(err, -E2BIG, "%s: too many addresses", f->path);
+	arena_init(&out->arena, SIZE_MAX);
+	for (int i = 0; i < PAR_MOST; i++)
+		arena_init(&out->more[i], SIZE_MAX);
+	debug_open(&s.debug, f, search);
+	allowance = allowance_for(&s.debug, n);
+	moved = shifted(addresses, n, s.debug.shift);
+	s.addresses = moved;
+	s.found = mem_zeroed(n + 1, sizeof(*s.found));
+	dwarf_reader_init(&r, allowance, s.debug.code_start);
+	plan(&s, &r);
+	dwarf_reader_release(&r);
+	start_workers(&s, out, allowance);
+	par_run(s.nworkers, work, &s);
+	answer(&s, addresses, out);
+	release_workers(&s);
+	debug_release(&s.debug);
+	free(s.tasks);
+	free(s.order);
+	free(s.by_unit);
+	free(s.found);
+	free(moved);
+	return 0;
+}
+
+void elf_frames_release(struct elf_frames *f)
+{
+	arena_release(&f->arena);
+	for (int i = 0; i < PAR_MOST; i++)
+		arena_release(&f->more[i]);
+	*f = (struct elf_frames){ 0 };
+}

@@ -1,0 +1,89 @@
+/*
+ * xml.c - names of strangers as text in XML
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "render/xml.h"
+
+#include "base/gotext.h"
+#include "base/out.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ELLIPSIS    "\xe2\x80\xa6"
+#define REPLACEMENT "\xef\xbf\xbd"
+
+/* Marks, embeddings, overrides and isolates of writing direction; separators; no width. */
+static bool is_invisible(uint32_t c)
+{
+	return c == 0xad || c == 0x61c || c == 0x180e || (c >= 0x200b && c <= 0x200f) ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff ||
+	       (c >= 0xe0000 && c <= 0xe007f);
+}
+
+static bool is_forbidden(uint32_t c)
+{
+	return (c >= 0x80 && c < 0xa0) || (c & 0xfffe) == 0xfffe || (c >= 0xfdd0 && c <= 0xfdef);
+}
+
+static void put_rune(struct out *o, uint32_t c, struct str bytes)
+{
+	if (c < 0x20 || c == 0x7f)
+		out_printf(o, "\xe2\x90%c", (char)(0x80 + (c == 0x7f ? 0x21 : c)));
+	else if (is_invisible(c))
+		out_printf(o, "<U+%04X>", c);
+	else if (is_forbidden(c) || (c == GO_RUNE_ERROR && bytes.n == 1))
+		out_text(o, REPLACEMENT);
+	else
+		out_str(o, bytes);
+}
+
+void text_visible(struct out *o, struct str s, size_t most)
+{
+	while (s.n) {
+		size_t bytes;
+		uint32_t c = go_rune(s, &bytes);
+
+		if (most-- == 0) {
+			out_text(o, ELLIPSIS);
+			return;
+		}
+		put_rune(o, c, (struct str){ s.p, bytes });
+		s = str_skip(s, bytes);
+	}
+}
+
+static const char *entity(char c)
+{
+	switch (c) {
+	case '&':
+		return "&amp;";
+	case '<':
+		return "&lt;";
+	case '>':
+		return "&gt;";
+	case '"':
+		return "&quot;";
+	case '\'':
+		return "&#39;";
+	default:
+		return NULL;
+	}
+}
+
+void xml_escape(struct out *o, struct str s)
+{
+	size_t done = 0;
+
+	for (size_t i = 0; i < s.n; i++) {
+		const char *e = entity(s.p[i]);
+
+		if (!e)
+			continue;
+		out_bytes(o, s.p + done, i - done);
+		out_text(o, e);
+		done = i + 1;
+	}
+	out_bytes(o, s.p + done, s.n - done);
+}

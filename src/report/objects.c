@@ -1,0 +1,187 @@
+/*
+ * objects.c - the binaries a profile was taken from, opened to look at their code
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "report/objects.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/xalloc.h"
+#include "code/code.h"
+#include "elf/elf-file.h"
+#include "profile/profile.h"
+#include "symbol/demangle.h"
+
+#include <stdlib.h>
+
+void objects_init(struct objects *o, const struct profile *p)
+{
+	*o = (struct objects){ .p = p };
+}
+
+void objects_release(struct objects *o)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		free(o->at[i].functions);
+		elf_close(o->at[i].elf);
+	}
+	free(o->at);
+}
+
+static struct object *known(const struct objects *o, uint32_t file)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		if (o->at[i].file == file)
+			return &o->at[i];
+	}
+	return NULL;
+}
+
+static void read_tables(struct object *o)
+{
+	/* Damaged symbols cost names; the code is still there. */
+	(void)elf_read_symbols(o->elf, NULL);
+	if (elf_functions(o->elf, &o->functions, &o->nfunctions, NULL) != 0)
+		o->nfunctions = 0;
+	o->is_go = go_lines_init(&o->go, o->elf);
+}
+
+struct object *objects_open(struct objects *o, uint32_t m, struct err *err)
+{
+	uint32_t file = o->p->mappings[m].file;
+	struct object *object = known(o, file), fresh = { .file = file };
+	AUTO(freep) char *path = NULL;
+
+	if (!object) {
+		path = mem_str(profile_str(o->p, file));
+		if (elf_open(path, &fresh.elf, err) == 0)
+			read_tables(&fresh);
+		vec_push(o->at, o->n, o->cap, fresh);
+		object = &o->at[o->n - 1];
+	}
+	return object->elf ? object : NULL;
+}
+
+uint64_t object_bias(const struct objects *o, const struct object *object, uint32_t m)
+{
+	const struct mapping *map = &o->p->mappings[m];
+	struct elf_range range = { map->start, map->limit, map->offset };
+
+	return elf_bias(object->elf, range);
+}
+
+/* ------------------------------------------------------------------ code */
+
+/* For the names of what is called. */
+struct names {
+	const struct object *o;
+	struct arena arena;
+};
+
+static struct str name_of(uint64_t address, uint64_t *offset, void *ctx)
+{
+	struct names *names = ctx;
+	const struct elf_symbol *s = elf_find_symbol(names->o->elf, address);
+
+	if (!s)
+		return (struct str){ 0 };
+	*offset = address - s->start;
+	return names->o->is_go ? s->name : demangle_name(s->name, DEMANGLE_DEFAULT, &names->arena);
+}
+
+int object_code(struct object *o, uint64_t start, uint64_t end, bool intel, struct code *out,
+		struct err *err)
+{
+	struct names names = { .o = o };
+	struct code_options options = { .intel = intel, .name_of = name_of, .ctx = &names };
+	int rc;
+
+	arena_init(&names.arena, PROFILE_BUDGET);
+	rc = code_read(o->elf, start, end, &options, out, err);
+	arena_release(&names.arena);
+	return rc;
+}
+
+/* ------------------------------------------------------------------ frames */
+
+static void resolve(struct object *o, const uint64_t *addresses, size_t n, struct elf_frames *out)
+{
+	struct elf_search search = { .debug_folders = "/usr/lib/debug" };
+	int rc = elf_resolve(o->elf, &search, addresses, n, out, NULL);
+
+	/* More addresses than there can be: then nothing is known of any of them. */
+	if (rc) {
+		arena_init(&out->arena, PROFILE_BUDGET);
+		out->first = xarena(&out->arena, n + 1, sizeof(*out->first));
+	}
+}
+
+/* What Go's table does not know, such as C code, is asked of the debug information. */
+struct unknown {
+	uint64_t *addresses;
+	size_t n, nframes; /* frames of all of them */
+	struct elf_frames frames;
+};
+
+static void find_unknown(struct object *o, const uint64_t *addresses, size_t n, struct unknown *u)
+{
+	struct go_line line;
+
+	*u = (struct unknown){ .addresses = mem_new(n + 1, sizeof(*u->addresses)) };
+	for (size_t i = 0; i < n; i++) {
+		if (!go_lines_find(&o->go, addresses[i], &line))
+			u->addresses[u->n++] = addresses[i];
+	}
+	resolve(o, u->addresses, u->n, &u->frames);
+	u->nframes = u->frames.first[u->n];
+}
+
+/* Copies the frames of unknown address 'i' behind the 'at' frames that are there. */
+static uint32_t take_unknown(const struct unknown *u, size_t i, struct elf_frames *out, uint32_t at)
+{
+	for (uint32_t k = u->frames.first[i]; k < u->frames.first[i + 1]; k++) {
+		struct elf_frame *to = &out->frames[at++];
+
+		*to = u->frames.frames[k];
+		to->function = xarena_str(&out->arena, to->function);
+		to->file = xarena_str(&out->arena, to->file);
+	}
+	return at;
+}
+
+static void find_go_lines(struct object *o, const uint64_t *addresses, size_t n,
+			  struct elf_frames *out)
+{
+	struct unknown u;
+	struct go_line line;
+	uint32_t at = 0;
+	size_t next = 0;
+
+	find_unknown(o, addresses, n, &u);
+	*out = (struct elf_frames){ .n = n };
+	arena_init(&out->arena, PROFILE_BUDGET);
+	out->frames = xarena(&out->arena, n + u.nframes + 1, sizeof(*out->frames));
+	out->first = xarena(&out->arena, n + 1, sizeof(*out->first));
+	for (size_t i = 0; i < n; i++) {
+		out->first[i] = at;
+		if (go_lines_find(&o->go, addresses[i], &line))
+			out->frames[at++] = (struct elf_frame){ .function = line.function,
+								.file = line.file,
+								.line = line.line };
+		else
+			at = take_unknown(&u, next++, out, at);
+	}
+	out->first[n] = at;
+	elf_frames_release(&u.frames);
+	free(u.addresses);
+}
+
+void object_frames(struct object *o, const uint64_t *addresses, size_t n, bool inlined,
+		   struct elf_frames *out)
+{
+	if (o->is_go && !inlined)
+		find_go_lines(o, addresses, n, out);
+	else
+		resolve(o, addresses, n, out);
+}

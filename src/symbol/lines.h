@@ -1,0 +1,43 @@
+/*
+ * lines.h - put new lines into a profile, with functions that equal ones share
+ *
+ * Local and remote symbolization both end here.  Nothing changes in the profile but its
+ * locations until line_adder_finish(), which appends all functions and lines at once.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SYMBOL_LINES_H
+#define SYMBOL_LINES_H
+
+#include "base/table.h"
+#include "profile/profile.h"
+
+struct err;
+
+struct line_adder {
+	struct profile *p;
+	struct table index; /* private, as all that follows: of 'functions' */
+	struct function *functions;
+	size_t nfunctions, functions_cap;
+	struct line *lines;
+	size_t nlines, lines_cap;
+	size_t shared; /* functions from here on may be shared */
+};
+
+void line_adder_init(struct line_adder *a, struct profile *p);
+
+/* The function of that name (a string, as is 'file'), new if there is none; for line_add(). */
+uint32_t line_adder_function(struct line_adder *a, uint32_t name, uint32_t file,
+			     int64_t start_line);
+
+/* Functions that were made so far are not used for what comes. */
+void line_adder_forget(struct line_adder *a);
+
+/* Takes all lines away from the location; line_add() then appends new ones, innermost first. */
+void line_clear(struct line_adder *a, struct location *l);
+void line_add(struct line_adder *a, struct location *l, struct line line);
+
+/* Appends it all to the profile.  0, or -EOVERFLOW where the profile has no room for it. */
+int line_adder_finish(struct line_adder *a, struct err *err);
+
+#endif /* SYMBOL_LINES_H */

@@ -1,0 +1,281 @@
+/*
+ * local.c - give a profile's addresses the names that binaries of this machine have for them
+ *
+ * First every mapping is looked at, in the profile's order, because that is the order of the
+ * messages.  Then the addresses that can be named are sorted by binary and address, so that each
+ * binary is read once, from its beginning to its end, and several of them at the same time.
+ * Lines are made last, in the order of locations, as the reference makes them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "symbol/local.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/notify.h"
+#include "base/par.h"
+#include "base/xalloc.h"
+#include "symbol/binary.h"
+#include "symbol/debug-server.h"
+#include "symbol/lines.h"
+#include "symbol/resolve.h"
+#include "symbol/symbolize.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* An address that is in a binary we have. */
+struct item {
+	uint64_t address; /* as the binary was linked */
+	uint32_t binary, location;
+};
+
+/* The addresses of one binary, each once, and what was found for them. */
+struct job {
+	struct binary *binary;
+	uint64_t *addresses;
+	size_t n;
+	struct resolved found;
+	struct err why; /* what is wrong with the binary, or "" */
+};
+
+struct symbolizer {
+	struct profile *p;
+	const struct symbolize_options *options;
+	struct resolver resolver;
+	struct binaries binaries;
+	struct item *items;
+	size_t nitems;
+	struct job *jobs; /* one per binary */
+	atomic_size_t next;
+};
+
+/* ------------------------------------------------------------------ which addresses */
+
+static int by_binary_and_address(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->binary != y->binary)
+		return x->binary < y->binary ? -1 : 1;
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+static void collect_items(struct symbolizer *s)
+{
+	const struct profile *p = s->p;
+
+	s->items = mem_new((size_t)p->nlocations + 1, sizeof(*s->items));
+	for (uint32_t i = 0; i < p->nlocations; i++) {
+		const struct location *l = &p->locations[i];
+		uint32_t binary = l->mapping == NONE ? NONE : s->binaries.of[l->mapping];
+
+		if (binary == NONE)
+			continue;
+		s->items[s->nitems++] = (struct item){
+			.address = l->address - s->binaries.bias[l->mapping],
+			.binary = binary,
+			.location = i,
+		};
+	}
+	if (s->nitems)
+		qsort(s->items, s->nitems, sizeof(*s->items), by_binary_and_address);
+}
+
+/* Gives each binary its addresses. */
+static void make_jobs(struct symbolizer *s)
+{
+	uint64_t *room = mem_new(s->nitems + 1, sizeof(*room));
+
+	s->jobs = mem_zeroed(s->binaries.n + 1, sizeof(*s->jobs));
+	for (size_t i = 0; i < s->nitems; i++) {
+		const struct item *item = &s->items[i];
+		struct job *job = &s->jobs[item->binary];
+
+		if (job->n && job->addresses[job->n - 1] == item->address)
+			continue;
+		if (job->n == 0)
+			job->addresses = room + i;
+		job->addresses[job->n++] = item->address;
+	}
+	s->jobs[s->binaries.n].addresses = room;
+	for (size_t i = 0; i < s->binaries.n; i++)
+		s->jobs[i].binary = &s->binaries.at[i];
+}
+
+/* ------------------------------------------------------------------ looking */
+
+static void do_job(struct symbolizer *s, struct job *job)
+{
+	job->why.msg[0] = '\0';
+	if (job->n == 0)
+		return;
+	if (binary_open(job->binary, &job->why) == 0)
+		(void)resolve(&s->resolver, job->binary->elf, job->addresses, job->n, &job->found,
+			      &job->why);
+	binary_rest(&s->binaries, job->binary);
+}
+
+static void work(int i, void *ctx)
+{
+	struct symbolizer *s = ctx;
+
+	(void)i;
+	for (;;) {
+		size_t at = atomic_fetch_add(&s->next, 1);
+
+		if (at >= s->binaries.n)
+			return;
+		do_job(s, &s->jobs[at]);
+	}
+}
+
+static void do_jobs(struct symbolizer *s)
+{
+	int width = par_width();
+
+	par_run(s->binaries.n < (size_t)width ? (int)s->binaries.n : width, work, s);
+	for (size_t i = 0; i < s->binaries.n; i++) {
+		if (*s->jobs[i].why.msg)
+			binary_complain(s->p, s->jobs[i].binary, s->jobs[i].why.msg,
+					s->options->notify);
+	}
+}
+
+/* ------------------------------------------------------------------ lines */
+
+/* Whether the profile knows more about the location than a name. */
+static bool is_known(const struct profile *p, const struct location *l)
+{
+	for (uint32_t i = 0; i < l->nlines; i++) {
+		const struct line *line = &p->lines[l->line + i];
+		const struct function *fn = &p->functions[line->function];
+
+		if (fn->name && (fn->file || line->line))
+			return true;
+	}
+	return false;
+}
+
+static bool knows_lines(const struct elf_frame *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (frames[i].file.n || frames[i].line)
+			return true;
+	}
+	return false;
+}
+
+/* Without the version that linkers put behind the names of libraries: "write@@GLIBC_2.2.5". */
+static struct str without_version(struct str name)
+{
+	const char *at = name.n > 1 ? memchr(name.p + 1, '@', name.n - 1) : NULL;
+
+	return at ? (struct str){ name.p, (size_t)(at - name.p) } : name;
+}
+
+static void set_lines(struct line_adder *a, struct location *l, const struct elf_frame *frames,
+		      size_t n)
+{
+	struct profile *p = a->p;
+	struct mapping *m = &p->mappings[l->mapping];
+
+	if (n == 0 || (is_known(p, l) && !knows_lines(frames, n)))
+		return;
+	line_clear(a, l);
+	l->is_folded = false;
+	for (size_t i = 0; i < n; i++) {
+		const struct elf_frame *f = &frames[i];
+		uint32_t name = profile_intern_copy(p, without_version(f->function));
+		uint32_t file = profile_intern_copy(p, f->file);
+
+		m->has_functions |= name != 0;
+		m->has_filenames |= file != 0;
+		m->has_line_numbers |= f->line != 0;
+		line_add(a, l,
+			 (struct line){
+				 .function = line_adder_function(a, name, file, f->start_line),
+				 .line = f->line,
+				 .column = f->column,
+			 });
+	}
+	m->has_inline_frames = true;
+}
+
+static int by_location(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	return (x->location > y->location) - (x->location < y->location);
+}
+
+static size_t index_of(const struct job *job, uint64_t address)
+{
+	size_t low = 0, high = job->n;
+
+	while (high - low > 1) {
+		size_t mid = low + (high - low) / 2;
+
+		if (job->addresses[mid] <= address)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static int apply(struct symbolizer *s, struct err *err)
+{
+	struct line_adder a;
+
+	line_adder_init(&a, s->p);
+	if (s->nitems)
+		qsort(s->items, s->nitems, sizeof(*s->items), by_location);
+	for (size_t i = 0; i < s->nitems; i++) {
+		const struct job *job = &s->jobs[s->items[i].binary];
+		const struct frame_list *f = &job->found.list;
+		size_t at;
+
+		if (f->n == 0)
+			continue;
+		at = index_of(job, s->items[i].address);
+		set_lines(&a, &s->p->locations[s->items[i].location], f->frames + f->first[at],
+			  f->first[at + 1] - f->first[at]);
+	}
+	return line_adder_finish(&a, err);
+}
+
+/* ------------------------------------------------------------------ all */
+
+static void release(struct symbolizer *s)
+{
+	for (size_t i = 0; i < s->binaries.n; i++)
+		resolved_release(&s->jobs[i].found);
+	free(s->jobs[s->binaries.n].addresses);
+	free(s->jobs);
+	free(s->items);
+	binaries_release(&s->binaries);
+}
+
+int symbolize_locally(struct profile *p, const struct symbolize_options *o, bool fast, bool force,
+		      struct err *err)
+{
+	struct symbolizer s = { .p = p, .options = o };
+	struct debug_server server;
+	bool has_server = o->debuginfod && *o->debuginfod && !fast;
+	int rc;
+
+	debug_server_init(&server, o->notify);
+	server.wait_ms = o->debuginfod_wait_ms;
+	server.total_ms = o->debuginfod_total_ms;
+	s.resolver = (struct resolver){ .options = o,
+					.server = has_server ? &server : NULL,
+					.fast = fast };
+	binaries_find(&s.binaries, p, force, s.resolver.server, o->notify);
+	collect_items(&s);
+	make_jobs(&s);
+	do_jobs(&s);
+	rc = apply(&s, err);
+	release(&s);
+	return rc;
+}

@@ -1,0 +1,43 @@
+/*
+ * resolve.h - the frames of addresses in one binary, from the cache or from the binary
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SYMBOL_RESOLVE_H
+#define SYMBOL_RESOLVE_H
+
+#include "symbol/cache.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct debug_server;
+struct elf_file;
+struct err;
+struct symbolize_options;
+
+struct resolver {
+	const struct symbolize_options *options;
+	struct debug_server *server; /* or NULL */
+	bool fast;                   /* symbol tables only */
+	atomic_bool warned;          /* private: that the cache cannot be written */
+};
+
+struct resolved {
+	struct frame_list list;      /* n is 0 if nothing was found */
+	struct cached_frames cached; /* private, as all that follows: what the list points to */
+	struct elf_frames fresh;
+	struct arena arena;
+};
+
+/*
+ * resolve() finds the frames of 'n' addresses in 'f', in ascending order and each once.  Any
+ * number of threads may be in here for different files.  Returns 0 or a negative errno; what is
+ * wrong with the file is in 'err' in both cases, because some of it may be right.  Release in both
+ * cases with resolved_release().
+ */
+int resolve(struct resolver *r, struct elf_file *f, const uint64_t *addresses, size_t n,
+	    struct resolved *out, struct err *err);
+void resolved_release(struct resolved *r);
+
+#endif /* SYMBOL_RESOLVE_H */

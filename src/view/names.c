@@ -1,0 +1,119 @@
+/*
+ * names.c - functions of a view get names a person can read
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "view/names.h"
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/out.h"
+#include "base/xalloc.h"
+#include "profile/profile.h"
+#include "symbol/demangle.h"
+#include "symbol/readable.h"
+#include "view/config.h"
+#include "view/own.h"
+
+#include <stdlib.h>
+
+enum { NAME_BUDGET = 1 << 20 };
+
+/* Everything the profile knows about the name of 'f'.  What is new lives in 'a'. */
+static struct str full_name(const struct profile *v, const struct function *f, struct arena *a)
+{
+	struct str name = profile_str(v, f->name), system = profile_str(v, f->system_name);
+	struct str full;
+
+	if (f->system_name == 0)
+		return name;
+	full = demangle_name(system, DEMANGLE_NONE, a);
+	if (!str_eq(full, system) || f->name == f->system_name)
+		return full;
+	/* Not mangled: either the name was cut out of it, or the two have nothing in common. */
+	return str_eq(demangle_name(system, DEMANGLE_DEFAULT, a), name) ? system : name;
+}
+
+/* The number of the name that function 'i' has at 'level'.  'o' is for the text. */
+static uint32_t name_at(struct profile *v, const struct function *f, int level, struct out *o)
+{
+	AUTO(arena_release) struct arena a;
+
+	arena_init(&a, NAME_BUDGET);
+	readable_name(full_name(v, f, &a), name_style(profile_str(v, f->file)), level, o);
+	return profile_intern_copy(v, out_view(o));
+}
+
+/* ------------------------------------------------------------------ telling them apart */
+
+/* What a name that several functions have is marked with. */
+#define SEVERAL (NONE - 1)
+
+/* The functions of the view, before and after. */
+struct renaming {
+	struct profile *v;
+	const struct function *from;
+	uint32_t *full; /* per function: its name in full */
+	struct out text;
+};
+
+/* Per name: the full name of the functions that have it now, SEVERAL, or NONE. */
+static uint32_t *find_owners(const struct renaming *r)
+{
+	const struct profile *v = r->v;
+	uint32_t *owner = mem_new(v->strings->n, sizeof(*owner));
+
+	memset(owner, 0xff, v->strings->n * sizeof(*owner));
+	for (uint32_t i = 0; i < v->nfunctions; i++) {
+		uint32_t *o = &owner[v->functions[i].name];
+
+		*o = *o == NONE || *o == r->full[i] ? r->full[i] : SEVERAL;
+	}
+	return owner;
+}
+
+/* Gives functions that share their name with others the name of the level below 'level'. */
+static bool lengthen(struct renaming *r, int level)
+{
+	AUTO(freep) uint32_t *owner = find_owners(r);
+	struct profile *v = r->v;
+	bool any = false;
+
+	for (uint32_t i = 0; i < v->nfunctions; i++) {
+		if (owner[v->functions[i].name] != SEVERAL)
+			continue;
+		v->functions[i].name = name_at(v, &r->from[i], level - 1, &r->text);
+		any = true;
+	}
+	return any;
+}
+
+static void tell_apart(struct renaming *r, int level)
+{
+	struct profile *v = r->v;
+
+	r->full = mem_new(v->nfunctions, sizeof(*r->full));
+	for (uint32_t i = 0; i < v->nfunctions; i++)
+		r->full[i] = name_at(v, &r->from[i], 0, &r->text);
+	while (level > 0 && lengthen(r, level))
+		level--;
+	free(r->full);
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+void names_apply(struct profile *v, const struct config *cfg)
+{
+	struct renaming r = { .v = v, .from = v->functions };
+	int level = cfg->names[0] - '0';
+
+	if (level < 0 || level >= READABLE_LEVELS)
+		return;
+	out_init(&r.text, 0);
+	own_functions(v);
+	for (uint32_t i = 0; i < v->nfunctions; i++)
+		v->functions[i].name = name_at(v, &r.from[i], level, &r.text);
+	if (!cfg->merge_names)
+		tell_apart(&r, level);
+	out_release(&r.text);
+}

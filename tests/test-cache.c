@@ -1,0 +1,378 @@
+/*
+ * test-cache.c - frames that were found once, on disk
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/xalloc.h"
+#include "symbol/cache-format.h"
+#include "symbol/cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char dir[64], folder[80];
+
+/* Three addresses: one of two frames, one of none, one of one. */
+static const uint64_t addresses[] = { 0x1000, 0x2000, UINT64_MAX };
+static const uint32_t first[] = { 0, 2, 2, 3 };
+static const struct elf_frame frames[] = {
+	{ STR("inner"), STR("/src/a.h"), 3, 4, 1 },
+	{ STR("outer"), STR("/src/a.c"), 70000, 0, 60000 },
+	{ STR("outer"), STR(""), 0, 0, 0 },
+};
+static const struct frame_list list = { addresses, 3, frames, first };
+
+static int start(void **state)
+{
+	(void)state;
+	snprintf(dir, sizeof(dir), "/tmp/test-cache.XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	snprintf(folder, sizeof(folder), "%s/sonde/symbols", dir);
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	(void)st;
+	(void)kind;
+	(void)at;
+	return remove(path);
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	return nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static char *path_of(const char *name)
+{
+	return mem_printf("%s/%s", folder, name);
+}
+
+static bool is_there(const char *name)
+{
+	AUTO(freep) char *path = path_of(name);
+
+	return access(path, F_OK) == 0;
+}
+
+static void store(const char *name, uint64_t limit)
+{
+	struct err why = { "" };
+
+	assert_int_equal(cache_store(folder, name, &list, limit, &why), 0);
+	assert_string_equal(why.msg, "");
+}
+
+/* Says that the file was last used so many seconds ago. */
+static void age(const char *name, long seconds)
+{
+	AUTO(freep) char *path = path_of(name);
+	struct timespec now, times[2];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	times[0] = times[1] = (struct timespec){ now.tv_sec - seconds, 0 };
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void assert_same(const struct elf_frame *got, const struct elf_frame *want)
+{
+	assert_true(str_eq(got->function, want->function));
+	assert_true(str_eq(got->file, want->file));
+	assert_int_equal(got->line, want->line);
+	assert_int_equal(got->column, want->column);
+	assert_int_equal(got->start_line, want->start_line);
+}
+
+/* ------------------------------------------------------------------ files */
+
+static void what_was_stored_comes_back(void **state)
+{
+	struct cached_frames c;
+
+	(void)state;
+	store("a.sym", SYMBOL_CACHE_MAX);
+	assert_int_equal(cache_load(folder, "a.sym", &c), 0);
+	assert_int_equal(c.n, 3);
+	for (size_t i = 0; i < 3; i++) {
+		struct elf_frame f = cached_frame(&c, i);
+
+		assert_int_equal(c.addresses[i], addresses[i]);
+		assert_int_equal(c.first[i + 1], first[i + 1]);
+		assert_same(&f, &frames[i]);
+	}
+	cached_release(&c);
+}
+
+static void an_empty_list_can_be_stored(void **state)
+{
+	static const uint32_t zero;
+	struct frame_list none = { NULL, 0, NULL, &zero };
+	struct cached_frames c;
+
+	(void)state;
+	assert_int_equal(cache_store(folder, "a.sym", &none, SYMBOL_CACHE_MAX, NULL), 0);
+	assert_int_equal(cache_load(folder, "a.sym", &c), 0);
+	assert_int_equal(c.n, 0);
+	cached_release(&c);
+}
+
+static void what_is_not_there_is_not_found(void **state)
+{
+	struct cached_frames c;
+
+	(void)state;
+	assert_int_equal(cache_load(folder, "a.sym", &c), -ENOENT);
+}
+
+static void folders_are_for_their_owner_only(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	store("a.sym", SYMBOL_CACHE_MAX);
+	assert_int_equal(stat(folder, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+}
+
+static void a_home_that_is_not_there_is_not_made(void **state)
+{
+	AUTO(freep) char *home = mem_printf("%s/home", dir);
+	AUTO(freep) char *cache = mem_printf("%s/.cache/sonde/symbols", home);
+
+	(void)state;
+	assert_int_equal(cache_store(cache, "a.sym", &list, SYMBOL_CACHE_MAX, NULL), -ENOENT);
+	assert_int_equal(access(home, F_OK), -1);
+	assert_int_equal(mkdir(home, 0700), 0);
+	assert_int_equal(cache_store(cache, "a.sym", &list, SYMBOL_CACHE_MAX, NULL), 0);
+}
+
+static void a_folder_that_cannot_be_made_is_said(void **state)
+{
+	struct err why = { "" };
+
+	(void)state;
+	assert_int_equal(cache_store("/dev/null/x", "a.sym", &list, SYMBOL_CACHE_MAX, &why),
+			 -ENOTDIR);
+	assert_string_equal(why.msg, "open /dev/null/x/a.sym: not a directory");
+}
+
+static void a_line_beyond_32_bits_is_not_kept(void **state)
+{
+	struct elf_frame odd = { .line = INT64_MAX };
+	static const uint32_t one[] = { 0, 1 };
+	struct frame_list l = { addresses, 1, &odd, one };
+
+	(void)state;
+	assert_int_equal(cache_store(folder, "a.sym", &l, SYMBOL_CACHE_MAX, NULL), 0);
+	assert_false(is_there("a.sym"));
+}
+
+/* ------------------------------------------------------------------ damage */
+
+/* A file as it is on disk, to be damaged. */
+struct sheet {
+	struct file_bytes read;
+	uint64_t *p; /* a copy; eight bytes each */
+	size_t n;
+};
+
+static void take(struct sheet *s)
+{
+	AUTO(freep) char *path = path_of("a.sym");
+
+	store("a.sym", SYMBOL_CACHE_MAX);
+	assert_int_equal(file_read(path, 1 << 20, &s->read, NULL), 0);
+	s->n = s->read.n;
+	s->p = mem_zeroed(s->n / 8 + 2, 8);
+	memcpy(s->p, s->read.p, s->n);
+}
+
+static int parse(struct sheet *s, size_t n)
+{
+	struct cached_frames c;
+
+	return cached_parse((struct str){ (const char *)s->p, n }, &c);
+}
+
+/* Makes the checksum right for whatever is there now. */
+static void seal(struct sheet *s)
+{
+	s->p[1] = hash_bytes((char *)s->p + CACHE_UNSUMMED, s->n - CACHE_UNSUMMED, CACHE_MAGIC);
+}
+
+static void put_away(struct sheet *s)
+{
+	file_bytes_release(&s->read);
+	free(s->p);
+}
+
+static void every_damaged_byte_is_noticed(void **state)
+{
+	struct sheet s;
+
+	(void)state;
+	take(&s);
+	assert_int_equal(parse(&s, s.n), 0);
+	for (size_t i = 0; i < s.n; i++) {
+		((unsigned char *)s.p)[i] ^= 0x10;
+		assert_int_equal(parse(&s, s.n), -EBADMSG);
+		((unsigned char *)s.p)[i] ^= 0x10;
+	}
+	put_away(&s);
+}
+
+static void every_cut_is_noticed(void **state)
+{
+	struct sheet s;
+
+	(void)state;
+	take(&s);
+	for (size_t n = 0; n < s.n; n++)
+		assert_int_equal(parse(&s, n), -EBADMSG);
+	assert_int_equal(parse(&s, s.n + 1), -EBADMSG);
+	put_away(&s);
+}
+
+static void counts_that_lie_are_noticed_even_if_sealed(void **state)
+{
+	static const uint64_t lies[] = { 0, 1, 2, 4, 1000, UINT32_MAX, INT64_MAX, UINT64_MAX };
+	struct sheet s;
+
+	(void)state;
+	take(&s);
+	for (size_t at = 2; at < sizeof(struct cache_header) / 8; at++) {
+		uint64_t right = s.p[at];
+
+		for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+			s.p[at] = lies[i];
+			seal(&s);
+			assert_int_equal(parse(&s, s.n), lies[i] == right ? 0 : -EBADMSG);
+		}
+		s.p[at] = right;
+	}
+	put_away(&s);
+}
+
+static void numbers_out_of_range_are_noticed_even_if_sealed(void **state)
+{
+	size_t tables = sizeof(struct cache_header);
+	struct sheet s;
+
+	(void)state;
+	take(&s);
+	/* 'first', then strings of the first frame */
+	for (size_t at = tables + 24; at < tables + 24 + 16 + 8; at += 4) {
+		uint32_t *word = (uint32_t *)s.p + at / 4, right = *word;
+
+		*word = 0x7fffffff;
+		seal(&s);
+		assert_int_equal(parse(&s, s.n), -EBADMSG);
+		*word = right;
+	}
+	/* addresses out of order */
+	s.p[tables / 8] = s.p[tables / 8 + 1];
+	seal(&s);
+	assert_int_equal(parse(&s, s.n), -EBADMSG);
+	put_away(&s);
+}
+
+/* ------------------------------------------------------------------ room */
+
+static uint64_t size_of_one(void)
+{
+	AUTO(freep) char *path = path_of("size.sym");
+	struct stat st;
+
+	store("size.sym", SYMBOL_CACHE_MAX);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(unlink(path), 0);
+	return (uint64_t)st.st_size;
+}
+
+static void what_was_not_used_for_longest_goes_first(void **state)
+{
+	uint64_t limit = size_of_one() * 2;
+	struct cached_frames c;
+
+	(void)state;
+	store("old.sym", limit);
+	age("old.sym", 3000);
+	store("older.sym", limit);
+	age("older.sym", 2000);
+	/* Being read counts as use. */
+	assert_int_equal(cache_load(folder, "old.sym", &c), 0);
+	cached_release(&c);
+	store("new.sym", limit);
+	assert_true(is_there("old.sym"));
+	assert_false(is_there("older.sym"));
+	assert_true(is_there("new.sym"));
+}
+
+static void what_does_not_fit_at_all_is_not_kept(void **state)
+{
+	uint64_t size = size_of_one();
+
+	(void)state;
+	store("other.sym", size);
+	assert_int_equal(cache_store(folder, "a.sym", &list, size - 1, NULL), 0);
+	assert_false(is_there("a.sym"));
+	assert_true(is_there("other.sym"));
+}
+
+static void files_of_others_stay(void **state)
+{
+	AUTO(freep) char *path = path_of("README");
+	uint64_t size = size_of_one();
+	FILE *f;
+
+	(void)state;
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fclose(f);
+	age("README", 1000000);
+	store("a.sym.abcdef", size); /* half a file, of a program that was killed */
+	age("a.sym.abcdef", 1000);
+	store("b.sym", size);
+	assert_true(is_there("README"));
+	assert_false(is_there("a.sym.abcdef"));
+	assert_true(is_there("b.sym"));
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, start, stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(what_was_stored_comes_back),
+		CASE(an_empty_list_can_be_stored),
+		CASE(what_is_not_there_is_not_found),
+		CASE(folders_are_for_their_owner_only),
+		CASE(a_home_that_is_not_there_is_not_made),
+		CASE(a_folder_that_cannot_be_made_is_said),
+		CASE(a_line_beyond_32_bits_is_not_kept),
+		CASE(every_damaged_byte_is_noticed),
+		CASE(every_cut_is_noticed),
+		CASE(counts_that_lie_are_noticed_even_if_sealed),
+		CASE(numbers_out_of_range_are_noticed_even_if_sealed),
+		CASE(what_was_not_used_for_longest_goes_first),
+		CASE(what_does_not_fit_at_all_is_not_kept),
+		CASE(files_of_others_stay),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
