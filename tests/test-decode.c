@@ -113,7 +113,11 @@ static void a_head_start_makes_no_difference(void **state)
 		for (size_t e = 0; e < sizeof(expected) / sizeof(expected[0]); e++) {
 			AUTO(profile_freep) struct profile *p = NULL;
 
-			assert_int_equal(decode_in_pieces(bytes, pieces, expected[e], &p, NULL), 0);
+			struct err err = { "" };
+
+			if (decode_in_pieces(bytes, pieces, expected[e], &p, &err) != 0)
+				fail_msg("%zu pieces, %zu expected: %s", pieces, expected[e],
+					 err.msg);
 			assert_same_profile(whole, p);
 		}
 	}

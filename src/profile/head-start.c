@@ -52,6 +52,8 @@ static void *run(void *arg)
 	struct head_start *h = arg;
 	size_t n = wait_for_more(h, 0);
 
+	if (n == 0)
+		return NULL;
 	h->d.message = pb_open(h->p, n, &h->d.st);
 	h->d.rest = h->d.message;
 	while (n > 0 && decode_ahead(&h->d, (const uint8_t *)h->p + n, h->expected, &h->over))
