@@ -94,13 +94,15 @@ static size_t qualifiers_start(const struct brackets *b, size_t end)
 	static const char *const words[] = {
 		" const", " volatile", " &&", " &", " noexcept", NULL
 	};
-	size_t e = end;
+	size_t e = end, i = 0;
 
-	for (const char *const *w = words; *w; w++) {
-		if (!str_ends(str_range(b->s, 0, e), str_of(*w)))
-			continue;
-		e -= strlen(*w);
-		w = words - 1;
+	while (words[i]) {
+		if (str_ends(str_range(b->s, 0, e), str_of(words[i]))) {
+			e -= strlen(words[i]);
+			i = 0;
+		} else {
+			i++;
+		}
 	}
 	return e > 0 && b->s.p[e - 1] == ')' && is_bracket(b, e - 1) ? e : end;
 }
