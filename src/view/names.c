@@ -31,6 +31,8 @@ static struct str full_name(const struct profile *v, const struct function *f, s
 	if (!str_eq(full, system) || f->name == f->system_name)
 		return full;
 	/* Not mangled: either the name was cut out of it, or the two have nothing in common. */
+	if (str_find(system, name) >= 0)
+		return system;
 	return str_eq(demangle_name(system, DEMANGLE_DEFAULT, a), name) ? system : name;
 }
 
