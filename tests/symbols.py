@@ -4,18 +4,26 @@
 usage: symbols.py --tool RESOLVE-TOOL [NAME...]
 
 Programs are compiled in many ways, and every third byte of all of their functions is looked up.
-Each program is one TAP case.  Three things the tools do not agree on, and what we do:
+Each program is one TAP case.  What the tools do not agree on, and what we do:
 
   the name of the outermost function
       llvm-symbolizer has the symbol's (foo.cold), addr2line the DWARF's (foo).  We take the
-      symbol's where it is longer by two, as the reference does.
+      symbol's where it is longer by two, as the reference does, or mangled and the other is not.
+  the name of an inlined function that has no linkage name
+      addr2line gives the innermost one the symbol's name, that of the function it was inlined
+      into.  We and llvm-symbolizer keep its own.
   code that belongs to no line (line 0)
       addr2line says "?" or keeps the line before; llvm-symbolizer says 0, as we do.
-  code that several functions claim
-      A piece of an inlined call that lies in two of its callers: see EXCUSED below.
+  functions that share their code, as constructors do (C1, C2)
+      llvm-symbolizer takes one of the symbols, we and addr2line what the DWARF says.
+  C++ in DWARF 5, 64-bit DWARF, -flto, -gsplit-dwarf
+      addr2line of binutils 2.40 misses inlined calls whose ranges are given by an index, takes
+      files for others, and does not look into .dwo files.  It is not asked; for the same
+      programs in DWARF 4 it is.
 
 SPDX-License-Identifier: Apache-2.0
 """
+import bisect
 import collections
 import json
 import os
@@ -230,9 +238,9 @@ def build(compiler, language, *flags):
     return BUILT[key]
 
 
-def build_rust(*flags):
+def build_rust(name, *flags):
     need("rustc")
-    folder = TMP / ("rust" + str(len(BUILT)))
+    folder = TMP / name
     folder.mkdir()
     (folder / "program.rs").write_text(RUST)
     try:
@@ -240,16 +248,6 @@ def build_rust(*flags):
     except RuntimeError as why:
         raise Skip(str(why)[:80])
     return folder / "program"
-
-
-def functions(path):
-    """Start and size of the functions; only those that come from our own source, if it can be told."""
-    found = set()
-    for line in run("nm", "-S", "--defined-only", path).splitlines():
-        words = line.split()
-        if len(words) == 4 and words[2] in "tTwWuV":
-            found.add((int(words[0], 16), int(words[1], 16)))
-    return sorted(found)
 
 
 def addresses(path, of=None):
@@ -324,27 +322,31 @@ def llvm(path, wanted):
 
 # --- comparing ---------------------------------------------------------------------------
 
-def same_as_addr2line(a, b):
+def same_as_addr2line(a, b, symbols):
     """Whether our frames 'a' are addr2line's frames 'b', but for what the text above says."""
     if len(a) != len(b):
         return False
     for i, (x, y) in enumerate(zip(a, b)):
-        outermost = i == len(a) - 1
-        if x.function != y.function and not (outermost and len(x.function) > len(y.function) + 1):
+        better = i == len(a) - 1 and (len(x.function) > len(y.function) + 1 or x.function in symbols)
+        misled = i == 0 and y.function in symbols and not x.function.startswith("_Z")
+        if x.function != y.function and not better and not misled:
             return False
         if x.line and (x.file, x.line) != (y.file, y.line):
             return False
     return True
 
 
-def same_as_llvm(a, b):
+def same_as_llvm(a, b, symbols):
+    """The same for llvm-symbolizer's."""
     if len(a) != len(b):
         return False
     for i, (x, y) in enumerate(zip(a, b)):
-        outermost = i == len(a) - 1
-        if x.function != y.function and not outermost:
+        alias = i == len(a) - 1 and y.function in symbols
+        if x.function != y.function and not alias:
             return False
         if (x.line, x.column) != (y.line, y.column) or (x.line and x.file != y.file):
+            return False
+        if y.start and x.start != y.start:
             return False
     return True
 
@@ -357,22 +359,30 @@ class Differs(Exception):
     pass
 
 
-def compare(path, of=None, options=()):
+def symbols_of(path):
+    """Where symbols start, and the names at each."""
+    names = collections.defaultdict(set)
+    for words in map(str.split, run("nm", "-S", path).splitlines()):
+        if len(words) == 4:
+            names[int(words[0], 16)].add(words[3])
+    return sorted(names), names
+
+
+def compare(path, of=None, both=True):
     """Looks up all addresses in all tools."""
     wanted = addresses(path, of)
     assert len(wanted) > 20, f"only {len(wanted)} addresses"
-    a = ours(path, wanted, *options)
-    others = [("addr2line", addr2line(path, wanted), same_as_addr2line), ("llvm-symbolizer", llvm(path, wanted), same_as_llvm)]
-    wrong = []
-    for x in wanted:
-        verdicts = [same(a[x], b[x]) for _, b, same in others]
-        if not all(verdicts):
-            wrong.append((x, verdicts))
-    if wrong:
-        x, _ = wrong[0]
-        lists = "\n".join(f"#    {name}: {sum(not v[i] for _, v in wrong)} of {len(wanted)} differ\n{show(b[x])}"
-                          for i, (name, b, _) in enumerate(others))
-        raise Differs(f"first at {x:#x}\n#    ours\n{show(a[x])}\n{lists}")
+    a = ours(path, wanted)
+    others = [("llvm-symbolizer", llvm(path, wanted), same_as_llvm)]
+    if both:
+        others.append(("addr2line", addr2line(path, wanted), same_as_addr2line))
+    starts, names = symbols_of(path)
+    for name, b, same in others:
+        wrong = [x for x in wanted if not same(a[x], b[x], names[starts[bisect.bisect_right(starts, x) - 1]])]
+        if wrong:
+            x = wrong[0]
+            raise Differs(f"{name}: {len(wrong)} of {len(wanted)} differ, first {x:#x}\n"
+                          f"#    ours\n{show(a[x])}\n#    {name}\n{show(b[x])}")
     return len(wanted)
 
 
@@ -383,24 +393,184 @@ def case(name, function):
     CASES[name] = function
 
 
+def both(language, flags):
+    """Whether addr2line is good at it."""
+    return not {"-gsplit-dwarf", "-gdwarf64", "-flto"} & set(flags) and (language == "c" or "-gdwarf-4" in flags)
+
+
+def compiled(compiler, language, *flags):
+    case(f"{compiler} {language} {' '.join(flags)}",
+         lambda: compare(build(compiler, language, *flags), both=both(language, flags)))
+
+
 for compiler in ("gcc", "clang"):
     for language in ("c", "c++"):
         for level in range(4):
-            case(f"{compiler} {language} -O{level}",
-                 lambda c=compiler, x=language, o=level: compare(build(c, x, f"-O{o}", "-g")))
-        for flags in (["-gdwarf-4"], ["-gdwarf-5"], ["-g", "-gz"], ["-g", "-no-pie"], ["-g", "-shared", "-fPIC"],
-                      ["-gsplit-dwarf", "-gdwarf-4"], ["-gsplit-dwarf", "-gdwarf-5"], ["-g1"],
-                      ["-g", "-ffunction-sections", "-Wl,--gc-sections"]):
-            case(f"{compiler} {language} -O2 {' '.join(flags)}",
-                 lambda c=compiler, x=language, f=tuple(flags): compare(build(c, x, "-O2", *f)))
-case("gcc c -O2 -g -static", lambda: compare(build("gcc", "c", "-O2", "-g", "-static"), build("gcc", "c", "-O2", "-g")))
-case("gcc c++ -O2 -g -flto", lambda: compare(build("gcc", "c++", "-O2", "-g", "-flto")))
-case("gcc c++ -O2 -g dwarf64", lambda: compare(build("gcc", "c++", "-O2", "-g", "-gdwarf64")))
-case("rust debug", lambda: compare(build_rust("-g"), None))
-case("rust -O", lambda: compare(build_rust("-g", "-O"), None))
+            compiled(compiler, language, f"-O{level}", "-gdwarf-4")
+            compiled(compiler, language, f"-O{level}", "-gdwarf-5")
+        for flags in (["-gz"], ["-no-pie"], ["-shared", "-fPIC"], ["-gsplit-dwarf"], ["-g1"],
+                      ["-ffunction-sections", "-Wl,--gc-sections"]):
+            compiled(compiler, language, "-O2", "-gdwarf-4", *flags)
+            compiled(compiler, language, "-O2", "-gdwarf-5", *flags)
+compiled("gcc", "c++", "-O2", "-g", "-flto")
+compiled("gcc", "c++", "-O2", "-g", "-gdwarf64")
+case("static", lambda: compare(build("gcc", "c", "-O2", "-g", "-static"), build("gcc", "c", "-O2", "-gdwarf-5")))
+case("rust debug", lambda: compare(build_rust("debug", "-g")))
+case("rust optimized", lambda: compare(build_rust("optimized", "-g", "-O")))
 
 
-# --- elsewhere ---------------------------------------------------------------------------
+# --- debug information that is elsewhere -------------------------------------------------
+
+class Elsewhere:
+    """A program, what it says of its addresses, and a stripped copy with debug information apart."""
+
+    def __init__(self, *flags):
+        need("objcopy", "strip")
+        self.whole = build("gcc", "c++", "-O2", "-g", *flags)
+        self.wanted = addresses(self.whole)
+        self.expected = ours(self.whole, self.wanted)
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=TMP))
+        self.program = self.folder / "bin" / "program"
+        self.program.parent.mkdir()
+        self.debug = self.folder / "program.debug"
+        run("objcopy", "--only-keep-debug", self.whole, self.debug)
+        run("strip", self.whole, "-o", self.program)
+        self.build_id = re.search(r"Build ID: (\w+)", run("readelf", "-n", self.whole))
+        self.build_id = self.build_id[1] if self.build_id else None
+
+    def add_link(self):
+        run("objcopy", f"--add-gnu-debuglink={self.debug}", self.program)
+
+    def put(self, path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(self.debug, path)
+
+    def check(self, *options):
+        found = ours(self.program, self.wanted, *options)
+        for x in self.wanted:
+            assert found[x] == self.expected[x], f"{x:#x}\n{show(found[x])}\n{show(self.expected[x])}"
+        return len(self.wanted)
+
+    def check_nothing(self, *options):
+        """No lines at all, as debug information is not found or not ours."""
+        found = ours(self.program, self.wanted, *options)
+        assert all(f.line == 0 for frames in found.values() for f in frames)
+
+
+def t_stripped():
+    """Dynamic symbols are all that is left."""
+    e = Elsewhere()
+    e.check_nothing()
+
+
+def t_debug_link_beside():
+    e = Elsewhere()
+    e.add_link()
+    e.put(e.program.parent / "program.debug")
+    return e.check("-d", "/nonexistent")
+
+
+def t_debug_link_hidden():
+    e = Elsewhere()
+    e.add_link()
+    e.put(e.program.parent / ".debug" / "program.debug")
+    return e.check("-d", "/nonexistent")
+
+
+def t_debug_link_in_folder():
+    e = Elsewhere()
+    e.add_link()
+    e.put(pathlib.Path(f"{e.folder}/debug{e.program.parent}/program.debug"))
+    return e.check("-d", f"/nonexistent:{e.folder}/debug")
+
+
+def t_debug_link_checksum():
+    """Without build ids the checksum has to agree."""
+    e = Elsewhere("-Wl,--build-id=none")
+    e.add_link()
+    place = e.program.parent / "program.debug"
+    e.put(place)
+    n = e.check("-d", "/nonexistent")
+    with open(place, "ab") as f:
+        f.write(b"x")
+    e.check_nothing("-d", "/nonexistent")
+    return n
+
+
+def t_debug_link_of_another_build():
+    e, other = Elsewhere(), Elsewhere("-DOTHER", "-O1")
+    e.add_link()
+    other.put(e.program.parent / "program.debug")
+    e.check_nothing("-d", "/nonexistent")
+
+
+def t_build_id_folder():
+    e = Elsewhere()
+    e.put(e.folder / "debug" / ".build-id" / e.build_id[:2] / (e.build_id[2:] + ".debug"))
+    return e.check("-d", f"/nonexistent:{e.folder}/debug")
+
+
+def t_build_id_of_another_build():
+    e, other = Elsewhere(), Elsewhere("-DOTHER", "-O1")
+    other.put(e.folder / "debug" / ".build-id" / e.build_id[:2] / (e.build_id[2:] + ".debug"))
+    e.check_nothing("-d", f"{e.folder}/debug")
+
+
+def supplementary(*options):
+    """Two programs share what dwz takes out of both."""
+    need("dwz")
+    folder = pathlib.Path(tempfile.mkdtemp(dir=TMP))
+    programs = []
+    for i, flags in enumerate((["-O2"], ["-O2", "-DOTHER"])):
+        whole = build("gcc", "c++", *flags, "-g")
+        programs.append((whole, folder / f"program{i}"))
+        shutil.copy(whole, programs[-1][1])
+    run("dwz", *options, "-m", folder / "common.debug", *[p for _, p in programs])
+    for whole, p in programs:
+        wanted = addresses(whole)
+        expected, found = ours(whole, wanted), ours(p, wanted)
+        for x in wanted:
+            assert found[x] == expected[x], f"{x:#x}\n{show(found[x])}\n{show(expected[x])}"
+    return len(wanted)
+
+
+def t_dwz():
+    return supplementary()
+
+
+def t_dwz_dwarf_5():
+    return supplementary("-5")
+
+
+def t_mini_debug():
+    """Names of functions that are not for the loader, compressed in .gnu_debugdata."""
+    need("xz")
+    e = Elsewhere()
+    mini = e.folder / "mini"
+    run("objcopy", "-g", e.debug, mini)
+    run("xz", "-k", mini)
+    run("objcopy", f"--add-section=.gnu_debugdata={mini}.xz", e.program)
+    found = ours(e.program, e.wanted)
+    starts, names = symbols_of(e.whole)
+    for x in e.wanted:
+        assert found[x][-1].function in names[starts[bisect.bisect_right(starts, x) - 1]], f"{x:#x} {found[x]}"
+    return len(e.wanted)
+
+
+def t_cut_short():
+    """Whatever is left of a file, there is an answer or a message, and no crash."""
+    whole = build("gcc", "c++", "-O2", "-g")
+    data, part = whole.read_bytes(), TMP / "part"
+    for i in range(1, 40):
+        part.write_bytes(data[:len(data) * i // 40])
+        p = subprocess.run([TOOL, part], input="0x2200\n", capture_output=True, text=True, timeout=LIMIT)
+        assert p.returncode in (0, 1), p
+
+
+for name, function in list(globals().items()):
+    if name.startswith("t_"):
+        case(name[2:].replace("_", " "), function)
+
 
 def main():
     names = [a for a in sys.argv[AT + 1:]] if AT else []

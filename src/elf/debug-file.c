@@ -221,46 +221,69 @@ static const char *hex(struct bytes b, char *text, size_t room)
 	return text;
 }
 
-/* .gnu_debugaltlink, or .debug_sup of DWARF 5: a path, and the build id that it must have. */
-static bool read_alt_link(struct image *im, struct str *path, struct bytes *id)
+/* What tells which supplementary file it is: its build id or, in DWARF 5, a checksum. */
+struct alt_link {
+	struct str path;
+	struct bytes id;
+};
+
+/* .debug_sup is in both files; 'is_alt' says which of them it has to be. */
+static bool read_sup(struct image *im, bool is_alt, struct alt_link *l)
 {
-	struct bytes b = image_section(im, ".gnu_debugaltlink");
+	struct bytes b = image_section(im, ".debug_sup");
 	struct cursor c = { b.p, b.p + b.n, false };
 	uint64_t n;
 
-	if (b.n) {
-		*path = read_text(&c);
-		*id = (struct bytes){ c.p, cursor_left(&c) };
-		return !c.bad && id->n >= BUILD_ID_LEAST;
-	}
-	b = image_section(im, ".debug_sup");
-	c = (struct cursor){ b.p, b.p + b.n, false };
-	if (b.n == 0 || read_u16(&c) != 5 || read_u8(&c) != 0)
+	if (b.n == 0 || read_u16(&c) != 5 || read_u8(&c) != is_alt)
 		return false;
-	*path = read_text(&c);
+	l->path = read_text(&c);
 	n = read_uleb(&c);
-	*id = (struct bytes){ c.p, n };
+	l->id = (struct bytes){ c.p, n };
 	return n >= BUILD_ID_LEAST && cursor_skip(&c, n);
+}
+
+static bool read_alt_link(struct image *im, struct alt_link *l)
+{
+	struct bytes b = image_section(im, ".gnu_debugaltlink");
+	struct cursor c = { b.p, b.p + b.n, false };
+
+	if (b.n == 0)
+		return read_sup(im, false, l);
+	l->path = read_text(&c);
+	l->id = (struct bytes){ c.p, cursor_left(&c) };
+	return !c.bad && l->id.n >= BUILD_ID_LEAST;
+}
+
+static bool open_by_sup(struct debug_part *p, const char *path, const struct alt_link *l)
+{
+	struct elf_file *f = NULL;
+	struct alt_link own;
+
+	if (elf_open(path, &f, NULL) < 0 || !part_open(p, f, true))
+		return false;
+	if (read_sup(&p->image, true, &own) && own.id.n == l->id.n &&
+	    memcmp(own.id.p, l->id.p, l->id.n) == 0)
+		return true;
+	part_release(p);
+	return false;
 }
 
 static void find_alt(struct debug_file *d, struct debug_part *of, const struct elf_search *search)
 {
 	AUTO(freep) char *full = NULL;
 	char id[2 * 64 + 1];
-	struct str path;
-	struct bytes b;
+	struct alt_link l;
 
-	if (!read_alt_link(&of->image, &path, &b) || path.n == 0)
+	if (!read_alt_link(&of->image, &l) || l.path.n == 0)
 		return;
-	hex(b, id, sizeof(id));
-	full = path.p[0] == '/'
-		       ? mem_str(path)
-		       : mem_printf("%.*s/%.*s", STR_ARG(folder_of(of->f->path)), STR_ARG(path));
-	if (!open_by_id(&d->alt, full, id) &&
-	    !(search && find_by_id(&d->alt, search->debug_folders, id)) &&
-	    !(search && fetch(&d->alt, search, id)))
-		return;
-	of->dwarf.alt = &d->alt.dwarf;
+	hex(l.id, id, sizeof(id));
+	full = l.path.p[0] == '/'
+		       ? mem_str(l.path)
+		       : mem_printf("%.*s/%.*s", STR_ARG(folder_of(of->f->path)), STR_ARG(l.path));
+	if (open_by_id(&d->alt, full, id) || open_by_sup(&d->alt, full, &l) ||
+	    (search && find_by_id(&d->alt, search->debug_folders, id)) ||
+	    (search && fetch(&d->alt, search, id)))
+		of->dwarf.alt = &d->alt.dwarf;
 }
 
 /* ------------------------------------------------------------------ together */

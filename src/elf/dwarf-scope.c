@@ -2,7 +2,9 @@
  * dwarf-scope.c - which function an address is in, and what it was inlined into
  *
  * One pass over the entries of a unit.  What holds none of the addresses is stepped over, at
- * once where the compiler says where the next sibling is (gcc does, clang does not).
+ * once where the compiler says where the next sibling is (gcc does, clang does not).  Functions
+ * of a type that is local to another function are the exception that would make us look into
+ * everything, so a second, thorough pass is made for what the first one did not find.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,6 +30,7 @@ struct pass {
 	struct scopes *s;
 	uint32_t *innermost;
 	size_t depth;
+	bool thorough;
 	struct entry e;
 };
 
@@ -174,12 +177,13 @@ static bool may_hold_code(uint16_t tag)
 	       tag == DW_TAG_LEXICAL_BLOCK;
 }
 
-/* Types of C and C++ name their functions; the code is elsewhere. */
-static bool is_type(const struct pass *p, uint16_t tag)
+/* Types of C and C++ name their functions; the code is elsewhere, unless they are local. */
+static bool is_skipped_type(const struct pass *p, uint16_t tag)
 {
-	return p->u->c_family && (tag == DW_TAG_CLASS_TYPE || tag == DW_TAG_STRUCTURE_TYPE ||
-				  tag == DW_TAG_UNION_TYPE || tag == DW_TAG_ENUMERATION_TYPE ||
-				  tag == DW_TAG_SUBROUTINE_TYPE);
+	return p->u->c_family && !p->thorough &&
+	       (tag == DW_TAG_CLASS_TYPE || tag == DW_TAG_STRUCTURE_TYPE ||
+		tag == DW_TAG_UNION_TYPE || tag == DW_TAG_ENUMERATION_TYPE ||
+		tag == DW_TAG_SUBROUTINE_TYPE);
 }
 
 /* One entry and, where they are of no use, its children.  False when the pass has to end. */
@@ -187,12 +191,12 @@ static bool step(struct pass *p, const struct abbrev *a, uint64_t offset)
 {
 	const uint8_t *attributes = p->c.p;
 	uint32_t scope = p->s->stack[p->depth - 1];
-	bool inside = !is_type(p, a->tag);
+	bool inside = !is_skipped_type(p, a->tag);
 
 	if (may_hold_code(a->tag)) {
 		if (!entry_read(&p->c, p->t, a, p->u, &p->e))
 			return false;
-		inside = enter(p, offset, &scope);
+		inside = enter(p, offset, &scope) || p->thorough;
 	} else if (!inside && a->has_children && jump(p, attributes, a)) {
 		return true;
 	} else if (!entry_skip(&p->c, p->t, a, p->u)) {
@@ -208,10 +212,54 @@ static bool step(struct pass *p, const struct abbrev *a, uint64_t offset)
 	return true;
 }
 
+static void make_pass(struct pass *p)
+{
+	struct bytes unit = { p->u->dwarf->s.info.p, p->u->end };
+
+	p->c = cursor_at(unit, p->u->entries);
+	if (!p->t || !dwarf_pay(p->r, p->u->end - p->u->entries))
+		return;
+	push(p, 0);
+	while (p->depth > 0 && !p->c.bad && cursor_left(&p->c) > 0) {
+		uint64_t offset = (uint64_t)(p->c.p - unit.p);
+		uint64_t code = read_uleb(&p->c);
+		const struct abbrev *a;
+
+		if (code == 0) {
+			p->depth--;
+			continue;
+		}
+		a = abbrev_find(p->t, code);
+		if (!a || !step(p, a, offset))
+			return;
+	}
+}
+
+/* Looks everywhere for the addresses that have no scope yet. */
+static void make_thorough_pass(struct pass *first, uint32_t *innermost)
+{
+	struct pass p = { .r = first->r, .u = first->u, .t = first->t, .s = first->s };
+	uint64_t *addresses = mem_new(first->n + 1, sizeof(*addresses));
+	size_t next = 0;
+
+	p.innermost = mem_zeroed(first->n + 1, sizeof(*p.innermost));
+	p.thorough = true;
+	p.addresses = addresses;
+	for (size_t i = 0; i < first->n; i++)
+		if (innermost[i] == 0)
+			addresses[p.n++] = first->addresses[i];
+	if (p.n)
+		make_pass(&p);
+	for (size_t i = 0; i < first->n; i++)
+		if (innermost[i] == 0)
+			innermost[i] = p.innermost[next++];
+	free(p.innermost);
+	free(addresses);
+}
+
 void dwarf_read_scopes(struct dwarf_reader *r, const struct dwarf_unit *u,
 		       const uint64_t *addresses, size_t n, struct scopes *s, uint32_t *innermost)
 {
-	struct bytes unit = { u->dwarf->s.info.p, u->end };
 	struct pass p = { .r = r,
 			  .u = u,
 			  .t = dwarf_abbrevs(r, u),
@@ -221,23 +269,8 @@ void dwarf_read_scopes(struct dwarf_reader *r, const struct dwarf_unit *u,
 			  .innermost = innermost };
 
 	s->n = 0;
-	p.c = cursor_at(unit, u->entries);
-	if (!p.t || !dwarf_pay(r, u->end - u->entries))
-		return;
-	push(&p, 0);
-	while (p.depth > 0 && !p.c.bad && cursor_left(&p.c) > 0) {
-		uint64_t offset = (uint64_t)(p.c.p - unit.p);
-		uint64_t code = read_uleb(&p.c);
-		const struct abbrev *a;
-
-		if (code == 0) {
-			p.depth--;
-			continue;
-		}
-		a = abbrev_find(p.t, code);
-		if (!a || !step(&p, a, offset))
-			return;
-	}
+	make_pass(&p);
+	make_thorough_pass(&p, innermost);
 }
 
 void scopes_release(struct scopes *s)

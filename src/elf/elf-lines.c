@@ -341,6 +341,11 @@ static struct str symbol_name(const struct resolver *s, uint64_t address, struct
 	return *copy;
 }
 
+static bool is_mangled(struct str name)
+{
+	return str_starts(name, STR("_Z")) || str_starts(name, STR("_R"));
+}
+
 /*
  * Names in debug information lack what the compiler has added to those of the parts it made of a
  * function (foo.cold, foo.constprop.0), and some have no linkage name.  As in the reference, the
@@ -348,7 +353,9 @@ static struct str symbol_name(const struct resolver *s, uint64_t address, struct
  */
 static void improve(struct elf_frame *outermost, struct str symbol)
 {
-	if (symbol.n >= outermost->function.n + NAME_LONGER)
+	struct str name = outermost->function;
+
+	if (symbol.n >= name.n + NAME_LONGER || (is_mangled(symbol) && !is_mangled(name)))
 		outermost->function = symbol;
 }
 

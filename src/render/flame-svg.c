@@ -414,7 +414,7 @@ static void add_to_row(struct picture *p, struct row *row, struct str s)
 	if (row->n >= MOST_LEGEND)
 		return;
 	if (row->text.n)
-		out_text(&row->text, DOT);
+		out_text(&row->text, str_ends(out_view(&row->text), STR(":")) ? " " : DOT);
 	out_str(&row->text, s);
 	row->width += w;
 }
@@ -594,6 +594,15 @@ static void put_note(struct picture *p, struct out *o)
 	out_release(o);
 }
 
+static bool has_inlined(const struct flame *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->frames[i].inlined)
+			return true;
+	}
+	return false;
+}
+
 static void note_samples(struct picture *p)
 {
 	struct out o;
@@ -606,8 +615,10 @@ static void note_samples(struct picture *p)
 	}
 	out_text(&o, ", ");
 	put_counted(&o, p->f.n - 1, "frame");
-	out_text(&o, p->f.compared ? "; a frame is as wide as what both sides took together"
-				   : "; names in italics were inlined");
+	if (p->f.compared)
+		out_text(&o, "; a frame is as wide as what both sides took together");
+	if (has_inlined(&p->f))
+		out_text(&o, "; names in italics were inlined");
 	if (p->r->selection.mean)
 		out_text(&o, "; widths are sums, numbers are means");
 	put_note(p, &o);

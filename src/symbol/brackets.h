@@ -59,7 +59,7 @@ bool is_operator_at(struct str s, size_t i);
 /* Whether 'what' is at 'i'. */
 static inline bool is_at(struct str s, size_t i, struct str what)
 {
-	return str_starts(str_skip(s, i), what);
+	return i < s.n && s.p[i] == what.p[0] && str_starts(str_skip(s, i), what);
 }
 
 static inline struct str str_range(struct str s, size_t from, size_t to)

@@ -88,19 +88,40 @@ static bool is_plain(const struct brackets *b, const struct parts *parts)
 
 /* ------------------------------------------------------------------ level 1: no signature */
 
-/* Where " const &" and the like begin, between 'at' and 'end', if that is behind a parenthesis. */
+/* What may follow the parameters of a method. */
+static const struct str qualifiers[] = {
+	{ " const", 6 }, { " volatile", 9 }, { " &&", 3 }, { " &", 2 }, { " noexcept", 9 }
+};
+
+enum { NQUALIFIERS = sizeof(qualifiers) / sizeof(qualifiers[0]) };
+
+/* How long the qualifier at the end of 's' is; 0 if there is none. */
+static size_t qualifier_before(struct str s)
+{
+	for (size_t i = 0; i < NQUALIFIERS; i++) {
+		if (str_ends(s, qualifiers[i]))
+			return qualifiers[i].n;
+	}
+	return 0;
+}
+
+static size_t qualifier_at(struct str s, size_t at)
+{
+	for (size_t i = 0; i < NQUALIFIERS; i++) {
+		if (is_at(s, at, qualifiers[i]))
+			return qualifiers[i].n;
+	}
+	return 0;
+}
+
+/* Where " const &" and the like at 'end' begin, if that is behind a parenthesis. */
 static size_t qualifiers_start(const struct brackets *b, size_t end)
 {
-	static const char *const words[] = {
-		" const", " volatile", " &&", " &", " noexcept", NULL
-	};
-	size_t e = end;
+	size_t e = end, n = qualifier_before(str_range(b->s, 0, e));
 
-	for (const char *const *w = words; *w; w++) {
-		if (!str_ends(str_range(b->s, 0, e), str_of(*w)))
-			continue;
-		e -= strlen(*w);
-		w = words - 1;
+	while (n) {
+		e -= n;
+		n = qualifier_before(str_range(b->s, 0, e));
 	}
 	return e > 0 && b->s.p[e - 1] == ')' && is_bracket(b, e - 1) ? e : end;
 }
@@ -150,34 +171,30 @@ static bool enter_pointer(const struct brackets *b, size_t *at, size_t *end)
 	return true;
 }
 
-/* Whether " const::" or the like is at 'i': the qualifiers of a function in which something is. */
-static bool qualifies_scope(struct str s, size_t i)
+/* Behind all the qualifiers at 'i'. */
+static size_t skip_qualifiers(struct str s, size_t i)
 {
-	static const struct str words[] = {
-		{ " const", 6 }, { " volatile", 9 }, { " &&", 3 }, { " &", 2 }
-	};
+	size_t n = qualifier_at(s, i);
 
-	for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++) {
-		if (!is_at(s, i, words[k]))
-			continue;
-		i += words[k].n;
-		k = (size_t)-1;
+	while (n) {
+		i += n;
+		n = qualifier_at(s, i);
 	}
-	return is_at(s, i, STR("::"));
+	return i;
 }
 
 /* Where the name begins, behind the return type. */
 static size_t name_start(const struct brackets *b, size_t at, size_t end)
 {
-	size_t start = at;
+	size_t start = at, i = at;
 
-	for (size_t i = at; i < end; i = step(b, i)) {
-		if (is_operator_at(b->s, i))
-			break;
-		if (b->s.p[i] == ' ' && !qualifies_scope(b->s, i))
+	while (i < end && !is_operator_at(b->s, i)) {
+		size_t behind = skip_qualifiers(b->s, i);
+
+		/* In "A::f() const::g" they are those of a function in which g is. */
+		if (b->s.p[i] == ' ' && (behind == i || !is_at(b->s, behind, STR("::"))))
 			start = i + 1;
-		else if (b->s.p[i] == ' ')
-			i = (size_t)(str_find(str_skip(b->s, i), STR("::")) + (ptrdiff_t)i);
+		i = behind > i ? behind : step(b, i);
 	}
 	return start;
 }

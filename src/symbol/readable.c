@@ -146,17 +146,27 @@ static size_t cut_version(struct str s)
 	return (size_t)at - (s.p[at - 1] == '@');
 }
 
-static struct str cut_suffixes(struct str s)
+/* What is left when one suffix of any kind is cut off; all of it if there is none. */
+static size_t cut_one(struct str s)
 {
 	static size_t (*const cuts[])(struct str) = { cut_dots, cut_bracket, cut_version };
 
 	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
 		size_t n = cuts[i](s);
 
-		if (n == SIZE_MAX || n == 0)
-			continue;
+		if (n != SIZE_MAX && n > 0)
+			return n;
+	}
+	return s.n;
+}
+
+static struct str cut_suffixes(struct str s)
+{
+	size_t n = cut_one(s);
+
+	while (n < s.n) {
 		s.n = n;
-		i = (size_t)-1;
+		n = cut_one(s);
 	}
 	return s;
 }

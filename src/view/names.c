@@ -17,7 +17,8 @@
 
 #include <stdlib.h>
 
-enum { NAME_BUDGET = 1 << 20 };
+/* What demangled names may take: one never needs more than 128 KiB. */
+enum { SCRATCH_BUDGET = 2 << 20, SCRATCH_FULL = 1 << 20 };
 
 /* Everything the profile knows about the name of 'f'.  What is new lives in 'a'. */
 static struct str full_name(const struct profile *v, const struct function *f, struct arena *a)
@@ -31,31 +32,36 @@ static struct str full_name(const struct profile *v, const struct function *f, s
 	if (!str_eq(full, system) || f->name == f->system_name)
 		return full;
 	/* Not mangled: either the name was cut out of it, or the two have nothing in common. */
+	if (str_find(system, name) >= 0)
+		return system;
 	return str_eq(demangle_name(system, DEMANGLE_DEFAULT, a), name) ? system : name;
 }
 
-/* The number of the name that function 'i' has at 'level'.  'o' is for the text. */
-static uint32_t name_at(struct profile *v, const struct function *f, int level, struct out *o)
-{
-	AUTO(arena_release) struct arena a;
+struct renaming {
+	struct profile *v;
+	const struct function *from; /* as they were */
+	uint32_t *full;              /* per function: its name in full */
+	struct arena scratch;
+	struct out text;
+};
 
-	arena_init(&a, NAME_BUDGET);
-	readable_name(full_name(v, f, &a), name_style(profile_str(v, f->file)), level, o);
-	return profile_intern_copy(v, out_view(o));
+/* The number of the name that function 'i' has at 'level'. */
+static uint32_t name_at(struct renaming *r, uint32_t i, int level)
+{
+	const struct function *f = &r->from[i];
+	struct str full;
+
+	if (r->scratch.used > SCRATCH_FULL)
+		arena_release(&r->scratch);
+	full = full_name(r->v, f, &r->scratch);
+	readable_name(full, name_style(profile_str(r->v, f->file)), level, &r->text);
+	return profile_intern_copy(r->v, out_view(&r->text));
 }
 
 /* ------------------------------------------------------------------ telling them apart */
 
 /* What a name that several functions have is marked with. */
 #define SEVERAL (NONE - 1)
-
-/* The functions of the view, before and after. */
-struct renaming {
-	struct profile *v;
-	const struct function *from;
-	uint32_t *full; /* per function: its name in full */
-	struct out text;
-};
 
 /* Per name: the full name of the functions that have it now, SEVERAL, or NONE. */
 static uint32_t *find_owners(const struct renaming *r)
@@ -82,7 +88,7 @@ static bool lengthen(struct renaming *r, int level)
 	for (uint32_t i = 0; i < v->nfunctions; i++) {
 		if (owner[v->functions[i].name] != SEVERAL)
 			continue;
-		v->functions[i].name = name_at(v, &r->from[i], level - 1, &r->text);
+		v->functions[i].name = name_at(r, i, level - 1);
 		any = true;
 	}
 	return any;
@@ -94,7 +100,7 @@ static void tell_apart(struct renaming *r, int level)
 
 	r->full = mem_new(v->nfunctions, sizeof(*r->full));
 	for (uint32_t i = 0; i < v->nfunctions; i++)
-		r->full[i] = name_at(v, &r->from[i], 0, &r->text);
+		r->full[i] = name_at(r, i, 0);
 	while (level > 0 && lengthen(r, level))
 		level--;
 	free(r->full);
@@ -110,10 +116,12 @@ void names_apply(struct profile *v, const struct config *cfg)
 	if (level < 0 || level >= READABLE_LEVELS)
 		return;
 	out_init(&r.text, 0);
+	arena_init(&r.scratch, SCRATCH_BUDGET);
 	own_functions(v);
 	for (uint32_t i = 0; i < v->nfunctions; i++)
-		v->functions[i].name = name_at(v, &r.from[i], level, &r.text);
+		v->functions[i].name = name_at(&r, i, level);
 	if (!cfg->merge_names)
 		tell_apart(&r, level);
 	out_release(&r.text);
+	arena_release(&r.scratch);
 }
