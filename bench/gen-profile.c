@@ -143,7 +143,7 @@ static void make_calls(void)
 		callee[i] = (uint32_t)below(opt.functions);
 }
 
-/* One stack, leaf first, as a packed list of location ids. */
+/* One stack, leaf first, as a packed list of location ids, which count up as Go's writer counts. */
 static void write_stack(struct pbw *w)
 {
 	uint64_t stack[DEEPEST];
@@ -157,12 +157,12 @@ static void write_stack(struct pbw *w)
 		uint64_t r = below(100);
 		uint64_t site = f * SITES + (r < 50 ? 0 : r < 80 ? 1 : 2);
 
-		stack[depth - 1 - i] = use(&sites, site);
+		stack[depth - 1 - i] = site;
 		f = callee[site];
 	}
 	mark = pbw_begin(w, 1);
 	for (uint64_t i = 0; i < depth; i++)
-		pbw_varint(w, stack[i]);
+		pbw_varint(w, use(&sites, stack[i]));
 	pbw_end(w, mark);
 }
 

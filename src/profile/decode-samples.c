@@ -78,6 +78,7 @@ static const uint8_t *read_places(struct block *b, const struct pb_field *f, uin
 {
 	const uint8_t *p = f->body.p, *end = f->body.end;
 	uint32_t top = b->top_place;
+	bool disorder = b->disorder;
 
 	while (p < end && b->st.limit - p >= 8) {
 		uint32_t v[2];
@@ -88,11 +89,14 @@ static const uint8_t *read_places(struct block *b, const struct pb_field *f, uin
 		p += len;
 		to[*n] = v[0] - 1;
 		to[*n + 1] = v[1] - 1;
+		disorder |= to[*n] > top + 1;
 		top = to[*n] > top ? to[*n] : top;
+		disorder |= to[*n + 1] > top + 1;
 		top = to[*n + 1] > top ? to[*n + 1] : top;
 		*n += 2;
 	}
 	b->top_place = top;
+	b->disorder = disorder;
 	return p;
 }
 
@@ -108,6 +112,7 @@ static size_t read_stack(struct block *b, const struct pb_field *f, uint32_t *to
 	while (pb_varint(&rest, &id)) {
 		uint64_t place = ids ? id_map_find(ids, id) : id - 1;
 
+		b->disorder |= place > (uint64_t)b->top_place + 1;
 		if (place > b->top_place)
 			b->top_place = place > NONE ? NONE : (uint32_t)place;
 		to[n++] = (uint32_t)place;
@@ -198,8 +203,18 @@ static void add_label(struct block *b, struct pb msg, struct sample *to)
 		b->d->p->labels[b->label + to->nlabels++] = l;
 }
 
+static bool is_zero(const int64_t *values, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (values[i] != 0)
+			return false;
+	}
+	return true;
+}
+
 static void judge(struct block *b, size_t i, size_t nvalues)
 {
+	b->zero |= is_zero(sample_values(b->d->p, i), b->d->p->ntypes);
 	if ((b->unknown || nvalues != b->d->p->ntypes) && b->bad == SIZE_MAX) {
 		b->bad = i;
 		b->bad_nvalues = nvalues;
@@ -298,6 +313,7 @@ static void divide(struct job *job)
 					.begin = i,
 					.stack = done,
 					.label = done / SHORTEST_LABEL,
+					.top_place = d->ahead.top_place,
 					.nplaces = d->count[PROFILE_LOCATION],
 					.nstrings = d->count[PROFILE_STRING],
 					.st = { .start = d->st.start, .limit = d->st.limit },
@@ -431,6 +447,26 @@ static bool is_wrong(const struct decoder *d)
 
 /* ------------------------------------------------------------------ all together */
 
+/* Whether samples use all locations, for the first time in the order of the table. */
+static bool is_in_order(const struct job *job)
+{
+	const struct profile *p = job->d->p;
+	const struct sample *first = p->samples;
+	uint32_t top = job->d->ahead.top_place;
+	bool good = !job->d->ahead.disorder && !job->d->ahead.zero;
+
+	/* Blocks do not tell whether place 0 or place 1 came first. */
+	if (p->nsamples == 0 || first->depth == 0 || p->stacks[first->stack] != 0)
+		return false;
+	for (int t = 0; t < job->nblocks; t++) {
+		const struct block *b = &job->blocks[t];
+
+		good &= !b->disorder && !b->zero;
+		top = b->top_place > top ? b->top_place : top;
+	}
+	return good && top + 1 == p->nlocations;
+}
+
 static void collect(struct job *job, struct sample_verdict *verdict)
 {
 	for (int t = job->nblocks - 1; t >= 0; t--) {
@@ -448,7 +484,7 @@ void decode_samples(struct decoder *d, struct sample_verdict *verdict)
 	bool many = n >= PARALLEL_SAMPLES;
 
 	if (!is_of_use(d, bytes)) {
-		d->ahead.end = 0;
+		d->ahead = (struct block){ 0 };
 		make_room(d, n, bytes);
 	}
 	if (d->st.why)
@@ -464,13 +500,14 @@ void decode_samples(struct decoder *d, struct sample_verdict *verdict)
 		return;
 	if (!d->locations.dense || is_wrong(d)) {
 		d->ids_known = true;
-		d->ahead.end = 0;
+		d->ahead = (struct block){ 0 };
 		divide(&job);
 		run(&job, read_block, false);
 	}
 	collect(&job, verdict);
 	if (d->st.why)
 		return;
+	d->p->in_order = is_in_order(&job);
 	share(&job);
 	run(&job, resolve_block, false);
 }

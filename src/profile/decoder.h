@@ -53,6 +53,8 @@ struct block {
 	size_t nstrings;       /* and so many strings */
 
 	uint32_t top_place, top_string; /* the largest that were used */
+	bool disorder;                  /* some place was used before the one before it */
+	bool zero;                      /* some sample has no value but 0 */
 	struct pb_status st;
 	bool unknown; /* a location does not exist */
 	size_t bad;   /* the first sample that is not valid, or SIZE_MAX */

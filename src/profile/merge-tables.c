@@ -94,7 +94,7 @@ static void map_functions(struct merger *m, const uint32_t *used, size_t n)
 	size_t nbatch = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct location *l = &m->src->locations[used[i]];
+		const struct location *l = &m->src->locations[used ? used[i] : i];
 
 		for (uint32_t k = 0; k < l->nlines; k++) {
 			uint32_t f = m->src->lines[l->line + k].function;
@@ -292,7 +292,7 @@ void map_locations(struct merger *m, const uint32_t *used, size_t n)
 		size_t nbatch = n - i < BATCH ? n - i : BATCH;
 
 		for (size_t k = 0; k < nbatch; k++)
-			batch[k] = look_at_location(m, used[i + k]);
+			batch[k] = look_at_location(m, used ? used[i + k] : (uint32_t)(i + k));
 		add_locations(m, batch, nbatch);
 	}
 }

@@ -24,9 +24,10 @@
 #include "profile/scale.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 /* Fewer samples than this are not worth a second thread. */
-enum { PARALLEL_SAMPLES = 4096, AHEAD = 16 };
+enum { PARALLEL_SAMPLES = 4096, AHEAD = 16, STRIDE = 8192 };
 
 /* ------------------------------------------------------------------ samples */
 
@@ -174,6 +175,14 @@ static void find_used(int t, void *ctx)
 	}
 }
 
+static void hash_one(struct merger *m, size_t i)
+{
+	const struct sample *s = &m->src->samples[i];
+	uint64_t h = hash_bytes(m->out->stacks + s->stack, s->depth * sizeof(*m->out->stacks), 0);
+
+	m->hashes[i] = hash_labels(m->src->labels + s->label, s->nlabels, h);
+}
+
 static void renumber(int t, void *ctx)
 {
 	struct part *part = &((struct part *)ctx)[t];
@@ -182,13 +191,45 @@ static void renumber(int t, void *ctx)
 	for (size_t i = part->begin; i < part->end; i++) {
 		const struct sample *s = &m->src->samples[i];
 		uint32_t *stack = m->out->stacks + s->stack;
-		uint64_t h;
 
 		for (uint32_t k = 0; k < s->depth; k++)
 			stack[k] = m->location_map[stack[k]];
-		h = hash_bytes(stack, s->depth * sizeof(*stack), 0);
-		m->hashes[i] = hash_labels(m->src->labels + s->label, s->nlabels, h);
+		hash_one(m, i);
 	}
+}
+
+/* The same for a source that is in order: locations most likely keep their numbers. */
+struct in_order {
+	struct merger *m;
+	int width;
+	atomic_size_t next; /* sample to be hashed */
+};
+
+/* One thread looks at the locations first; the others need not wait to see that they stay. */
+static void tidy_in_order(int t, void *ctx)
+{
+	struct in_order *job = ctx;
+	struct merger *m = job->m;
+	size_t n = m->src->nsamples, i;
+
+	if (t == job->width - 1)
+		map_locations(m, NULL, m->src->nlocations);
+	for (i = atomic_fetch_add(&job->next, STRIDE); i < n;
+	     i = atomic_fetch_add(&job->next, STRIDE)) {
+		size_t end = n - i < STRIDE ? n : i + STRIDE;
+
+		for (size_t k = i; k < end; k++)
+			hash_one(m, k);
+	}
+}
+
+static bool stay_in_place(const struct merger *m)
+{
+	for (uint32_t i = 0; i < m->src->nlocations; i++) {
+		if (m->location_map[i] != i)
+			return false;
+	}
+	return true;
 }
 
 /* Drops those that another part has used already; returns how many are left. */
@@ -213,12 +254,17 @@ static void tidy_samples(struct merger *m)
 		parts[t] = (struct part){ .m = m,
 					  .begin = n * (size_t)t / (size_t)width,
 					  .end = n * (size_t)(t + 1) / (size_t)width };
-	par_run(width, find_used, parts);
-	for (int t = 0; t < width; t++) {
-		map_locations(m, parts[t].used, keep_new(m, parts[t].used, parts[t].nused));
-		free(parts[t].used);
+	if (m->src->in_order) {
+		par_run(width, tidy_in_order, &(struct in_order){ .m = m, .width = width });
+	} else {
+		par_run(width, find_used, parts);
+		for (int t = 0; t < width; t++) {
+			map_locations(m, parts[t].used, keep_new(m, parts[t].used, parts[t].nused));
+			free(parts[t].used);
+		}
 	}
-	par_run(width, renumber, parts);
+	if (!m->src->in_order || !stay_in_place(m))
+		par_run(width, renumber, parts);
 	for (size_t i = 0; i < n; i++) {
 		if (i + AHEAD < n)
 			table_prefetch(&m->samples, m->hashes[i + AHEAD]);
@@ -234,9 +280,13 @@ static void copy_samples(struct merger *m)
 {
 	struct part all = { .m = m, .end = m->src->nsamples };
 
-	find_used(0, &all);
-	map_locations(m, all.used, all.nused);
-	free(all.used);
+	if (m->src->in_order) {
+		map_locations(m, NULL, m->src->nlocations);
+	} else {
+		find_used(0, &all);
+		map_locations(m, all.used, all.nused);
+		free(all.used);
+	}
 	for (size_t i = 0; i < m->src->nsamples; i++) {
 		if (!is_zero(sample_values(m->src, i), m->src->ntypes))
 			copy_sample(m, i);

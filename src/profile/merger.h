@@ -38,7 +38,7 @@ uint32_t map_mapping(struct merger *m, uint32_t i);
 
 /*
  * map_locations() finds or makes, in the result, the 'n' locations of the source that 'used' lists,
- * each of them once, in that order; and their functions and mappings.
+ * each of them once, in that order; and their functions and mappings.  NULL lists the first 'n'.
  */
 void map_locations(struct merger *m, const uint32_t *used, size_t n);
 

@@ -124,6 +124,7 @@ struct profile {
 	uint32_t nmappings;
 	struct location *locations;
 	uint32_t nlocations;
+	bool in_order; /* samples, none of them zero, use all locations, first in this order */
 	struct line *lines;
 	uint32_t nlines;
 	struct function *functions;

@@ -75,8 +75,10 @@ static void scale_types(struct profile *p, const double *ratios)
 		p->samples[kept] = p->samples[i];
 		memmove(sample_values(p, kept++), v, p->ntypes * sizeof(*v));
 	}
-	if (!all_ones)
+	if (!all_ones) {
 		p->nsamples = kept;
+		p->in_order = false;
+	}
 }
 
 static void set_units(struct profile *p, const struct named_type *finest)
