@@ -35,7 +35,7 @@ struct job {
 	struct decoder *d;
 	struct block blocks[BLOCKS];
 	int nblocks, width;
-	bool with_tables; /* the last thread reads the tables first */
+	bool with_tables; /* the last thread reads the tables first, the first one the strings */
 	atomic_int next;
 	void (*each)(struct block *b);
 };
@@ -276,6 +276,8 @@ static void work(int t, void *ctx)
 	struct job *job = ctx;
 	int i;
 
+	if (job->with_tables && t == 0)
+		decode_strings(job->d);
 	if (job->with_tables && t == job->width - 1)
 		decode_tables(job->d);
 	for (i = atomic_fetch_add(&job->next, 1); i < job->nblocks;
@@ -388,6 +390,8 @@ static bool note_ahead(struct decoder *d, const uint8_t *end)
 			return len == 0;
 		if (part.p && p[0] >> 3 <= PROFILE_STRING && p[0] >> 3 >= PROFILE_SAMPLE_TYPE)
 			decoder_note(d, p[0] >> 3, part);
+		else
+			decoder_note_other(d, p[0] >> 3, p);
 		d->rest.p += len;
 	}
 }
@@ -496,6 +500,8 @@ void decode_samples(struct decoder *d, struct sample_verdict *verdict)
 	job.nblocks = many ? BLOCKS : 1;
 	divide(&job);
 	run(&job, read_block, true);
+	if (!d->st.why)
+		decode_names(d);
 	if (d->st.why || d->concatenated)
 		return;
 	if (!d->locations.dense || is_wrong(d)) {

@@ -72,14 +72,22 @@ void *decoder_alloc_sparse(struct decoder *d, size_t n, size_t size)
 	return check_memory(d, arena_alloc_sparse(&d->p->arena, n, size));
 }
 
-static uint32_t string(struct decoder *d, const struct pb_field *f)
+/* A string as the file calls it, which our own strings need not be known for. */
+static uint32_t index_of(struct decoder *d, const struct pb_field *f)
 {
 	uint64_t i = pb_u64(f);
 
 	if (i < d->count[PROFILE_STRING])
-		return d->strings[i];
+		return (uint32_t)i;
 	pb_fail(&f->body, "string index is out of range");
 	return 0;
+}
+
+static uint32_t string(struct decoder *d, const struct pb_field *f)
+{
+	uint32_t i = index_of(d, f);
+
+	return d->count[PROFILE_STRING] ? d->strings[i] : 0;
 }
 
 /* ------------------------------------------------------------------ the outer message */
@@ -89,16 +97,28 @@ void decoder_note(struct decoder *d, uint64_t field, struct str part)
 	vec_push(d->spans[field], d->count[field], d->cap[field], part);
 }
 
+void decoder_note_other(struct decoder *d, uint64_t field, const uint8_t *start)
+{
+	if (field < PROFILE_DROP_FRAMES || field >= PROFILE_FIELDS)
+		return;
+	vec_push(d->others, d->nothers, d->cap_others, start);
+}
+
 /* Finds the parts of the message that are messages or strings themselves. */
 static void note_parts(struct decoder *d)
 {
 	struct pb_field f;
 
-	while (pb_next(&d->rest, &f)) {
+	for (;;) {
+		const uint8_t *start = d->rest.p;
 		struct pb body;
 
-		if (!is_message(f.num))
+		if (!pb_next(&d->rest, &f))
+			return;
+		if (!is_message(f.num)) {
+			decoder_note_other(d, f.num, start);
 			continue;
+		}
 		body = pb_msg(&f);
 		decoder_note(d, f.num,
 			     (struct str){ (const char *)body.p, (size_t)(body.end - body.p) });
@@ -112,12 +132,18 @@ static struct pb open_span(struct decoder *d, struct str s)
 	return (struct pb){ p, p + s.n, &d->st };
 }
 
-static void read_strings(struct decoder *d)
+void decode_strings(struct decoder *d)
 {
 	size_t n = d->count[PROFILE_STRING];
 
 	d->strings = mem_new(n, sizeof(*d->strings));
 	strings_intern(d->p->strings, d->spans[PROFILE_STRING], n, d->strings);
+}
+
+static void check_strings(struct decoder *d)
+{
+	size_t n = d->count[PROFILE_STRING];
+
 	/* Every message names some string, if only by leaving its number out, which means the
 	 * first. */
 	if (n == 0)
@@ -165,14 +191,22 @@ static void read_comments(struct decoder *d, struct pb body)
 	}
 }
 
+/* The 'i'-th part of the outer message that is neither a table's entry nor a sample. */
+static bool open_other(struct decoder *d, size_t i, struct pb_field *f)
+{
+	struct pb msg = { d->others[i], d->message.end, &d->st };
+
+	return pb_next(&msg, f);
+}
+
 /* A packed list of comments may hold as many as it has bytes. */
-static void make_room_for_comments(struct decoder *d, struct pb msg)
+static void make_room_for_comments(struct decoder *d)
 {
 	struct pb_field f;
 	size_t n = 0;
 
-	while (pb_next(&msg, &f)) {
-		if (f.num == PROFILE_COMMENT)
+	for (size_t i = 0; i < d->nothers; i++) {
+		if (open_other(d, i, &f) && f.num == PROFILE_COMMENT)
 			n += (size_t)(f.body.end - f.body.p);
 	}
 	d->p->comments = decoder_alloc(d, n, sizeof(*d->p->comments));
@@ -219,13 +253,14 @@ static void read_scalar(struct decoder *d, struct pb_field *f)
 
 static void read_header(struct decoder *d)
 {
-	struct pb msg = d->message;
 	struct pb_field f;
 
-	make_room_for_comments(d, msg);
+	make_room_for_comments(d);
 	read_types(d);
-	while (pb_next(&msg, &f))
-		read_scalar(d, &f);
+	for (size_t i = 0; i < d->nothers; i++) {
+		if (open_other(d, i, &f))
+			read_scalar(d, &f);
+	}
 }
 
 /* ------------------------------------------------------------------ functions, mappings, locations
@@ -241,13 +276,13 @@ static void read_function(struct decoder *d, struct pb msg, struct function *fn)
 			fn->id = pb_u64(&f);
 			break;
 		case FUNCTION_NAME:
-			fn->name = string(d, &f);
+			fn->name = index_of(d, &f);
 			break;
 		case FUNCTION_SYSTEM_NAME:
-			fn->system_name = string(d, &f);
+			fn->system_name = index_of(d, &f);
 			break;
 		case FUNCTION_FILE:
-			fn->file = string(d, &f);
+			fn->file = index_of(d, &f);
 			break;
 		case FUNCTION_START_LINE:
 			fn->start_line = (int64_t)pb_u64(&f);
@@ -288,10 +323,10 @@ static void read_mapping(struct decoder *d, struct pb msg, struct mapping *m)
 			m->offset = pb_u64(&f);
 			break;
 		case MAPPING_FILE:
-			m->file = string(d, &f);
+			m->file = index_of(d, &f);
 			break;
 		case MAPPING_BUILD_ID:
-			m->build_id = string(d, &f);
+			m->build_id = index_of(d, &f);
 			break;
 		case MAPPING_HAS_FUNCTIONS:
 			m->has_functions = pb_u64(&f) != 0;
@@ -424,6 +459,7 @@ void decoder_release(struct decoder *d)
 	for (int i = 0; i < PROFILE_FIELDS; i++)
 		free(d->spans[i]);
 	free(d->strings);
+	free(d->others);
 	id_map_release(&d->mappings);
 	id_map_release(&d->functions);
 	id_map_release(&d->locations);
@@ -432,14 +468,31 @@ void decoder_release(struct decoder *d)
 
 void decode_tables(struct decoder *d)
 {
-	read_strings(d);
-	if (!d->st.why)
-		read_header(d);
-	if (d->st.why || d->concatenated)
-		return;
 	read_functions(d);
 	read_mappings(d);
 	read_locations(d);
+}
+
+void decode_names(struct decoder *d)
+{
+	struct profile *p = d->p;
+
+	check_strings(d);
+	if (!d->st.why)
+		read_header(d);
+	if (d->st.why)
+		return;
+	for (uint32_t i = 0; i < p->nfunctions; i++) {
+		struct function *f = &p->functions[i];
+
+		f->name = d->strings[f->name];
+		f->system_name = d->strings[f->system_name];
+		f->file = d->strings[f->file];
+	}
+	for (uint32_t i = 0; i < p->nmappings; i++) {
+		p->mappings[i].file = d->strings[p->mappings[i].file];
+		p->mappings[i].build_id = d->strings[p->mappings[i].build_id];
+	}
 }
 
 static int read_all(struct decoder *d, struct err *err)

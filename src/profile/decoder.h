@@ -71,6 +71,8 @@ struct decoder {
 	size_t count[PROFILE_FIELDS], cap[PROFILE_FIELDS];
 	struct str *spans[PROFILE_FIELDS]; /* of the messages and strings */
 	uint32_t *strings;                 /* from an index in the file to ours */
+	const uint8_t **others;            /* where other parts start */
+	size_t nothers, cap_others;
 	struct id_map mappings, functions, locations;
 	size_t most_lines; /* there is room for */
 	bool concatenated;
@@ -104,14 +106,21 @@ struct sample_verdict {
 	size_t nvalues; /* of the first sample that is not valid */
 };
 
-/* Reads all samples, and calls decode_tables() on the way, in a thread of its own if that pays. */
+/* Reads everything; each step in a thread of its own, if that pays. */
 void decode_samples(struct decoder *d, struct sample_verdict *verdict);
 
-/* Reads everything but the samples. */
+/*
+ * The rest in three steps: decode_strings() and decode_tables() need not wait for each other;
+ * decode_names() then gives the tables their strings, and reads what is there only once.
+ */
+void decode_strings(struct decoder *d);
 void decode_tables(struct decoder *d);
+void decode_names(struct decoder *d);
 
 /* Remembers where the next part of the outer message is. */
 void decoder_note(struct decoder *d, uint64_t field, struct str part);
+/* The same for a part that is not one of many; unknown ones are forgotten. */
+void decoder_note_other(struct decoder *d, uint64_t field, const uint8_t *start);
 
 /*
  * decode_ahead() reads the samples in that part of the message that is there already, up to 'end',
