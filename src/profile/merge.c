@@ -232,6 +232,50 @@ static bool stay_in_place(const struct merger *m)
 	return true;
 }
 
+/* Whether there are two samples with the same stack and labels. */
+struct twins {
+	struct merger *m;
+	int width;
+	atomic_bool found;
+};
+
+/* Thread 't' looks at its share of the hashes. */
+static void find_twins(int t, void *ctx)
+{
+	struct twins *job = ctx;
+	const struct merger *m = job->m;
+	const struct profile *p = m->out;
+	size_t n = m->src->nsamples;
+	struct table seen;
+
+	table_init(&seen, n / (size_t)job->width + n / 16);
+	for (size_t i = 0; i < n && !job->found; i++) {
+		uint64_t h = m->hashes[i];
+		struct probe at;
+
+		table_prefetch(&seen, m->hashes[i + AHEAD < n ? i + AHEAD : i]);
+		if ((int)((h >> 32) % (unsigned)job->width) != t)
+			continue;
+		table_reserve(&seen, hash_sample, m);
+		at = table_probe(&seen, h);
+		while (table_next(&seen, &at)) {
+			if (m->hashes[at.value] == h &&
+			    same_sample(p, &p->samples[at.value], &p->samples[i]))
+				job->found = true;
+		}
+		table_put(&seen, &at, (uint32_t)i);
+	}
+	table_release(&seen);
+}
+
+static bool has_twins(struct merger *m, int width)
+{
+	struct twins job = { .m = m, .width = width };
+
+	par_run(width, find_twins, &job);
+	return job.found;
+}
+
 /* Drops those that another part has used already; returns how many are left. */
 static size_t keep_new(const struct merger *m, uint32_t *used, size_t n)
 {
@@ -242,6 +286,19 @@ static size_t keep_new(const struct merger *m, uint32_t *used, size_t n)
 		kept += m->location_map[used[i]] == NONE;
 	}
 	return kept;
+}
+
+static void add_samples(struct merger *m)
+{
+	size_t n = m->src->nsamples;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i + AHEAD < n)
+			table_prefetch(&m->samples, m->hashes[i + AHEAD]);
+		if (!is_zero(sample_values(m->src, i), m->src->ntypes))
+			(void)add_sample(m, m->src->samples[i], sample_values(m->src, i),
+					 m->hashes[i]);
+	}
 }
 
 static void tidy_samples(struct merger *m)
@@ -265,13 +322,10 @@ static void tidy_samples(struct merger *m)
 	}
 	if (!m->src->in_order || !stay_in_place(m))
 		par_run(width, renumber, parts);
-	for (size_t i = 0; i < n; i++) {
-		if (i + AHEAD < n)
-			table_prefetch(&m->samples, m->hashes[i + AHEAD]);
-		if (!is_zero(sample_values(m->src, i), m->src->ntypes))
-			(void)add_sample(m, m->src->samples[i], sample_values(m->src, i),
-					 m->hashes[i]);
-	}
+	if (m->src->in_order && !has_twins(m, width))
+		m->out->nsamples = n;
+	else
+		add_samples(m);
 	m->out->nstacks = m->src->nstacks;
 	m->out->nlabels = m->src->nlabels;
 }
@@ -444,7 +498,7 @@ static void make_room(struct merger *m, const struct profile *src)
 /* Profiles of one program have most in common: tables for the sum of all would only miss caches. */
 static void make_tables(struct merger *m, const struct profile *first)
 {
-	table_init(&m->samples, first->nsamples);
+	table_init(&m->samples, m->in_place && first->in_order ? 0 : first->nsamples);
 	table_init(&m->locations, first->nlocations);
 	table_init(&m->functions, first->nfunctions);
 	table_init(&m->mappings, first->nmappings);
