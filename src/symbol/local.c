@@ -36,7 +36,8 @@ struct job {
 	uint64_t *addresses;
 	size_t n;
 	struct resolved found;
-	struct err why; /* what is wrong with the binary, or "" */
+	uint32_t *functions; /* of the table: which of the profile's each is, or NONE */
+	struct err why;      /* what is wrong with the binary, or "" */
 };
 
 struct symbolizer {
@@ -157,47 +158,56 @@ static bool is_known(const struct profile *p, const struct location *l)
 	return false;
 }
 
-static bool knows_lines(const struct elf_frame *frames, size_t n)
+static bool knows_lines(const struct frame_table *t, size_t from, size_t to)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (frames[i].file.n || frames[i].line)
+	for (size_t i = from; i < to; i++) {
+		const struct table_frame *f = &t->frames[i];
+
+		if (f->line || frame_table_text(t, t->functions[f->function].file).n)
 			return true;
 	}
 	return false;
 }
 
-/* Without the version that linkers put behind the names of libraries: "write@@GLIBC_2.2.5". */
-static struct str without_version(struct str name)
+/* The function of the profile that is function 'i' of the job's table. */
+static uint32_t function_of(struct line_adder *a, const struct job *job, uint32_t i)
 {
-	const char *at = name.n > 1 ? memchr(name.p + 1, '@', name.n - 1) : NULL;
+	const struct frame_table *t = &job->found.table;
+	const struct table_function *f = &t->functions[i];
 
-	return at ? (struct str){ name.p, (size_t)(at - name.p) } : name;
+	if (job->functions[i] == NONE)
+		job->functions[i] = line_adder_function(
+			a,
+			(struct function){
+				.name = profile_intern_copy(a->p, frame_table_text(t, f->readable)),
+				.system_name =
+					profile_intern_copy(a->p, frame_table_text(t, f->name)),
+				.file = profile_intern_copy(a->p, frame_table_text(t, f->file)),
+				.start_line = f->start_line,
+			});
+	return job->functions[i];
 }
 
-static void set_lines(struct line_adder *a, struct location *l, const struct elf_frame *frames,
-		      size_t n)
+static void set_lines(struct line_adder *a, struct location *l, const struct job *job, size_t from,
+		      size_t to)
 {
-	struct profile *p = a->p;
-	struct mapping *m = &p->mappings[l->mapping];
+	struct mapping *m = &a->p->mappings[l->mapping];
 
-	if (n == 0 || (is_known(p, l) && !knows_lines(frames, n)))
+	if (from == to || (is_known(a->p, l) && !knows_lines(&job->found.table, from, to)))
 		return;
 	line_clear(a, l);
 	l->is_folded = false;
-	for (size_t i = 0; i < n; i++) {
-		const struct elf_frame *f = &frames[i];
-		uint32_t name = profile_intern_copy(p, without_version(f->function));
-		uint32_t file = profile_intern_copy(p, f->file);
+	for (; from < to; from++) {
+		const struct table_frame *f = &job->found.table.frames[from];
+		uint32_t function = function_of(a, job, f->function);
+		const struct function *fn = line_adder_at(a, function);
 
-		m->has_functions |= name != 0;
-		m->has_filenames |= file != 0;
+		m->has_functions |= fn->system_name != 0;
+		m->has_filenames |= fn->file != 0;
 		m->has_line_numbers |= f->line != 0;
 		line_add(a, l,
 			 (struct line){
-				 .function = line_adder_function(a, name, file, f->start_line),
-				 .line = f->line,
-				 .column = f->column,
-			 });
+				 .function = function, .line = f->line, .column = f->column });
 	}
 	m->has_inline_frames = true;
 }
@@ -209,48 +219,49 @@ static int by_location(const void *a, const void *b)
 	return (x->location > y->location) - (x->location < y->location);
 }
 
-static size_t index_of(const struct job *job, uint64_t address)
+static void make_maps(struct symbolizer *s)
 {
-	size_t low = 0, high = job->n;
+	for (size_t i = 0; i < s->binaries.n; i++) {
+		struct job *job = &s->jobs[i];
+		size_t n = job->found.table.nfunctions;
 
-	while (high - low > 1) {
-		size_t mid = low + (high - low) / 2;
-
-		if (job->addresses[mid] <= address)
-			low = mid;
-		else
-			high = mid;
+		job->functions = mem_new(n + 1, sizeof(*job->functions));
+		memset(job->functions, 0xff, n * sizeof(*job->functions));
 	}
-	return low;
 }
 
 static int apply(struct symbolizer *s, struct err *err)
 {
 	struct line_adder a;
 
+	make_maps(s);
 	line_adder_init(&a, s->p);
 	if (s->nitems)
 		qsort(s->items, s->nitems, sizeof(*s->items), by_location);
 	for (size_t i = 0; i < s->nitems; i++) {
 		const struct job *job = &s->jobs[s->items[i].binary];
-		const struct frame_list *f = &job->found.list;
-		size_t at;
+		const struct frame_table *t = &job->found.table;
+		size_t at = frame_table_find(t, s->items[i].address);
 
-		if (f->n == 0)
-			continue;
-		at = index_of(job, s->items[i].address);
-		set_lines(&a, &s->p->locations[s->items[i].location], f->frames + f->first[at],
-			  f->first[at + 1] - f->first[at]);
+		if (at != SIZE_MAX)
+			set_lines(&a, &s->p->locations[s->items[i].location], job, t->first[at],
+				  t->first[at + 1]);
 	}
 	return line_adder_finish(&a, err);
 }
 
 /* ------------------------------------------------------------------ all */
 
+static void free_job(struct job *job)
+{
+	resolved_release(&job->found);
+	free(job->functions);
+}
+
 static void release(struct symbolizer *s)
 {
 	for (size_t i = 0; i < s->binaries.n; i++)
-		resolved_release(&s->jobs[i].found);
+		free_job(&s->jobs[i]);
 	free(s->jobs[s->binaries.n].addresses);
 	free(s->jobs);
 	free(s->items);
