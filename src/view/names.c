@@ -45,20 +45,24 @@ struct renaming {
 	struct out text;
 };
 
-/* The number of the name that function 'i' has at 'level'. */
-static uint32_t name_at(struct renaming *r, uint32_t i, int level)
+static uint32_t make_name(struct renaming *r, const struct function *f, int level)
 {
-	const struct function *f = &r->from[i];
-	uint32_t *known = &r->known[(size_t)level * r->v->nfunctions + i];
 	struct str full;
 
-	if (*known)
-		return *known;
 	if (r->scratch.used > SCRATCH_FULL)
 		arena_release(&r->scratch);
 	full = full_name(r->v, f, &r->scratch);
 	readable_name(full, name_style(profile_str(r->v, f->file)), level, &r->text);
-	*known = profile_intern_copy(r->v, out_view(&r->text));
+	return profile_intern_copy(r->v, out_view(&r->text));
+}
+
+/* The number of the name that function 'i' has at 'level'. */
+static uint32_t name_at(struct renaming *r, uint32_t i, int level)
+{
+	uint32_t *known = &r->known[(size_t)level * r->v->nfunctions + i];
+
+	if (*known == 0)
+		*known = make_name(r, &r->from[i], level);
 	return *known;
 }
 
