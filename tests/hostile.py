@@ -34,7 +34,7 @@ MEMORY = 1 << 30
 SECONDS = 60 if SANITIZED else 20
 REPORTS = ["-top", "-raw", "-traces", "-dot", "-tags", "-tree", "-proto", "-callgrind", "-peek=.", "-list=.",
            "-topproto", "-comments", "-top -mean -sample_index=0", "-tree -call_tree -lines", "-dot -call_tree",
-           "-top -json", "-folded"]
+           "-top -json", "-folded", "-disasm=.", "-weblist=. -output=/dev/stdout"]
 
 
 def small():
