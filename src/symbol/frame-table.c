@@ -79,24 +79,10 @@ int frame_table_parse(struct str bytes, struct frame_table *t)
 	t->functions = (const void *)(t->frames + h->nframes);
 	t->nfunctions = h->nfunctions;
 	t->ends = (const void *)(t->functions + h->nfunctions);
+	t->ntexts = h->ntexts;
 	t->text = (const char *)(t->ends + h->ntexts);
 	if (!are_addresses_sound(t, h->nframes) || !are_functions_sound(t, h) ||
 	    !are_texts_sound(t, h))
 		return -EBADMSG;
 	return 0;
-}
-
-size_t frame_table_find(const struct frame_table *t, uint64_t address)
-{
-	size_t low = 0, high = t->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->addresses[mid] < address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < t->n && t->addresses[low] == address ? low : SIZE_MAX;
 }

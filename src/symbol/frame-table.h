@@ -60,6 +60,7 @@ struct frame_table {
 	const struct table_function *functions;
 	size_t nfunctions;
 	const uint32_t *ends;
+	size_t ntexts;
 	const char *text;
 };
 
@@ -75,9 +76,6 @@ static inline struct str frame_table_text(const struct frame_table *t, uint32_t 
 
 	return (struct str){ t->text + start, t->ends[i] - start };
 }
-
-/* Which of its addresses 'address' is, or SIZE_MAX. */
-size_t frame_table_find(const struct frame_table *t, uint64_t address);
 
 /*
  * frame_table_build() writes a table of all that is in 'old' and in 'fresh', which has the frames

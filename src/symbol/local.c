@@ -36,8 +36,8 @@ struct job {
 	uint64_t *addresses;
 	size_t n;
 	struct resolved found;
-	uint32_t *functions; /* of the table: which of the profile's each is, or NONE */
-	struct err why;      /* what is wrong with the binary, or "" */
+	uint32_t *functions, *strings; /* of the table: which of the profile's each is, or NONE */
+	struct err why;                /* what is wrong with the binary, or "" */
 };
 
 struct symbolizer {
@@ -169,23 +169,39 @@ static bool knows_lines(const struct frame_table *t, size_t from, size_t to)
 	return false;
 }
 
+/* The string of the profile that is text 'i' of the job's table. */
+static uint32_t string_of(struct profile *p, const struct job *job, uint32_t i)
+{
+	if (job->strings[i] == NONE)
+		job->strings[i] = profile_intern_copy(p, frame_table_text(&job->found.table, i));
+	return job->strings[i];
+}
+
 /* The function of the profile that is function 'i' of the job's table. */
 static uint32_t function_of(struct line_adder *a, const struct job *job, uint32_t i)
 {
-	const struct frame_table *t = &job->found.table;
-	const struct table_function *f = &t->functions[i];
+	const struct table_function *f = &job->found.table.functions[i];
 
-	if (job->functions[i] == NONE)
-		job->functions[i] = line_adder_function(
-			a,
-			(struct function){
-				.name = profile_intern_copy(a->p, frame_table_text(t, f->readable)),
-				.system_name =
-					profile_intern_copy(a->p, frame_table_text(t, f->name)),
-				.file = profile_intern_copy(a->p, frame_table_text(t, f->file)),
-				.start_line = f->start_line,
-			});
+	if (job->functions[i] == NONE) {
+		struct function fn = {
+			.name = string_of(a->p, job, f->readable),
+			.system_name = string_of(a->p, job, f->name),
+			.file = string_of(a->p, job, f->file),
+			.start_line = f->start_line,
+		};
+
+		job->functions[i] = line_adder_function(a, fn);
+	}
 	return job->functions[i];
+}
+
+/* Once a mapping has both, there is nothing more to note. */
+static void note_function(struct mapping *m, const struct line_adder *a, uint32_t function)
+{
+	const struct function *f = line_adder_at(a, function);
+
+	m->has_functions |= f->system_name != 0;
+	m->has_filenames |= f->file != 0;
 }
 
 static void set_lines(struct line_adder *a, struct location *l, const struct job *job, size_t from,
@@ -199,53 +215,72 @@ static void set_lines(struct line_adder *a, struct location *l, const struct job
 	l->is_folded = false;
 	for (; from < to; from++) {
 		const struct table_frame *f = &job->found.table.frames[from];
-		uint32_t function = function_of(a, job, f->function);
-		const struct function *fn = line_adder_at(a, function);
+		struct line line = { function_of(a, job, f->function), f->line, f->column };
 
-		m->has_functions |= fn->system_name != 0;
-		m->has_filenames |= fn->file != 0;
-		m->has_line_numbers |= f->line != 0;
-		line_add(a, l,
-			 (struct line){
-				 .function = function, .line = f->line, .column = f->column });
+		if (!m->has_functions || !m->has_filenames)
+			note_function(m, a, line.function);
+		m->has_line_numbers |= line.line != 0;
+		line_add(a, l, line);
 	}
 	m->has_inline_frames = true;
 }
 
-static int by_location(const void *a, const void *b)
+static uint32_t *make_map(size_t n)
 {
-	const struct item *x = a, *y = b;
+	uint32_t *map = mem_new(n + 1, sizeof(*map));
 
-	return (x->location > y->location) - (x->location < y->location);
+	memset(map, 0xff, n * sizeof(*map));
+	return map;
 }
 
 static void make_maps(struct symbolizer *s)
 {
 	for (size_t i = 0; i < s->binaries.n; i++) {
 		struct job *job = &s->jobs[i];
-		size_t n = job->found.table.nfunctions;
 
-		job->functions = mem_new(n + 1, sizeof(*job->functions));
-		memset(job->functions, 0xff, n * sizeof(*job->functions));
+		job->functions = make_map(job->found.table.nfunctions);
+		job->strings = make_map(job->found.table.ntexts);
 	}
+}
+
+/* Where in its table each location is, or NONE: a walk, since both are in ascending order. */
+static uint32_t *find_slots(const struct symbolizer *s)
+{
+	uint32_t *slots = make_map(s->p->nlocations);
+	uint32_t at = 0, binary = NONE;
+
+	for (size_t i = 0; i < s->nitems; i++) {
+		const struct item *item = &s->items[i];
+		const struct frame_table *t = &s->jobs[item->binary].found.table;
+
+		if (item->binary != binary)
+			at = 0;
+		binary = item->binary;
+		while (at < t->n && t->addresses[at] < item->address)
+			at++;
+		if (at < t->n && t->addresses[at] == item->address)
+			slots[item->location] = at;
+	}
+	return slots;
 }
 
 static int apply(struct symbolizer *s, struct err *err)
 {
+	AUTO(freep) uint32_t *slots = find_slots(s);
 	struct line_adder a;
 
 	make_maps(s);
 	line_adder_init(&a, s->p);
-	if (s->nitems)
-		qsort(s->items, s->nitems, sizeof(*s->items), by_location);
-	for (size_t i = 0; i < s->nitems; i++) {
-		const struct job *job = &s->jobs[s->items[i].binary];
-		const struct frame_table *t = &job->found.table;
-		size_t at = frame_table_find(t, s->items[i].address);
+	for (uint32_t i = 0; i < s->p->nlocations; i++) {
+		struct location *l = &s->p->locations[i];
+		const struct job *job;
+		const uint32_t *first;
 
-		if (at != SIZE_MAX)
-			set_lines(&a, &s->p->locations[s->items[i].location], job, t->first[at],
-				  t->first[at + 1]);
+		if (slots[i] == NONE)
+			continue;
+		job = &s->jobs[s->binaries.of[l->mapping]];
+		first = job->found.table.first + slots[i];
+		set_lines(&a, l, job, first[0], first[1]);
 	}
 	return line_adder_finish(&a, err);
 }
@@ -256,6 +291,7 @@ static void free_job(struct job *job)
 {
 	resolved_release(&job->found);
 	free(job->functions);
+	free(job->strings);
 }
 
 static void release(struct symbolizer *s)
