@@ -278,7 +278,7 @@ def inputs(where, group):
     for n, (what, data) in enumerate(group()):
         # Each input that was thought out is given to every report; each accident to one.
         for report in REPORTS if group in (crafted, legacy, not_profiles) else [next(reports)]:
-            yield where, f"{n}{report.translate(str.maketrans("", "", " /"))}", what, data, report
+            yield where, f"{n}{report.replace(' ', '').replace('/', '')}", what, data, report
 
 
 def full_disk(where):
