@@ -43,7 +43,7 @@ fuzz-night:
 bench:
 	tools/setup bench
 	$(MAKE) build
-	ninja -C build bench/gen-profile
+	ninja -C build bench/gen-profile tests/resolve-tool
 	bench/run
 
 format:

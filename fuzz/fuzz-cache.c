@@ -6,48 +6,54 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "symbol/cache.h"
+#include "symbol/frame-table.h"
 
-#include "symbol/cache-format.h"
-
-#include <stdint.h>
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Reads all there is; every byte of every string. */
-static void use(const void *bytes, size_t size)
+static uint64_t use_function(const struct frame_table *t, const struct table_function *f)
 {
-	struct cached_frames c;
+	uint32_t texts[] = { f->name, f->readable, f->file };
 	uint64_t sum = 0;
 
-	if (cached_parse((struct str){ bytes, size }, &c) < 0)
-		return;
-	for (size_t i = 0; i < c.n; i++) {
-		if (c.first[i] > c.first[i + 1])
-			abort();
-		for (size_t j = c.first[i]; j < c.first[i + 1]; j++) {
-			struct elf_frame f = cached_frame(&c, j);
+	for (size_t i = 0; i < 3; i++) {
+		struct str s = frame_table_text(t, texts[i]);
 
-			sum = hash_bytes(f.function.p, f.function.n, sum);
-			sum = hash_bytes(f.file.p, f.file.n, sum);
-		}
+		sum = hash_bytes(s.p, s.n, sum);
+	}
+	return sum;
+}
+
+/* Reads all there is; every byte of every text. */
+static void use(const void *bytes, size_t size)
+{
+	struct frame_table t;
+	uint64_t sum = 0;
+
+	if (frame_table_parse((struct str){ bytes, size }, &t) < 0)
+		return;
+	for (size_t i = 0; i < t.n; i++) {
+		if (t.first[i] > t.first[i + 1] || (i && t.addresses[i] <= t.addresses[i - 1]))
+			abort();
+		for (size_t j = t.first[i]; j < t.first[i + 1]; j++)
+			sum += use_function(&t, &t.functions[t.frames[j].function]);
 	}
 	__asm__ volatile("" : : "r"(sum));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct cache_header *h = malloc(size + sizeof(*h));
+	struct table_header *h = malloc(size + sizeof(*h));
 
 	if (!h)
 		return 0;
 	memcpy(h, data, size);
 	use(h, size);
 	if (size >= sizeof(*h)) {
-		h->magic = CACHE_MAGIC;
-		h->checksum =
-			hash_bytes((char *)h + CACHE_UNSUMMED, size - CACHE_UNSUMMED, CACHE_MAGIC);
+		h->magic = FRAME_TABLE_MAGIC;
+		h->checksum = hash_bytes((char *)h + FRAME_TABLE_UNSUMMED,
+					 size - FRAME_TABLE_UNSUMMED, FRAME_TABLE_MAGIC);
 		use(h, size);
 	}
 	free(h);

@@ -17,11 +17,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const enum report_kind kinds[] = { REPORT_TEXT,      REPORT_TREE,  REPORT_TRACES,
-					  REPORT_TAGS,      REPORT_RAW,   REPORT_DOT,
-					  REPORT_CALLGRIND, REPORT_PROTO, REPORT_TOPPROTO,
-					  REPORT_FOLDED,    REPORT_PEEK,  REPORT_STACKS,
-					  REPORT_FLAME };
+static const enum report_kind kinds[] = { REPORT_TEXT,      REPORT_TREE,   REPORT_TRACES,
+					  REPORT_TAGS,      REPORT_RAW,    REPORT_DOT,
+					  REPORT_CALLGRIND, REPORT_PROTO,  REPORT_TOPPROTO,
+					  REPORT_FOLDED,    REPORT_PEEK,   REPORT_STACKS,
+					  REPORT_FLAME,     REPORT_DISASM, REPORT_WEBLIST };
 
 static struct config config_for(uint8_t choice)
 {
@@ -98,6 +98,12 @@ static void render(struct report *r, struct out *o, uint8_t choice)
 	case REPORT_STACKS:
 		(void)render_stacks_text(r, o, NULL);
 		break;
+	case REPORT_DISASM:
+		(void)render_disasm_text(r, o, NULL);
+		break;
+	case REPORT_WEBLIST:
+		(void)render_weblist(r, o, NULL);
+		break;
 	case REPORT_FLAME:
 		render_flame_svg(r, o);
 		break;
@@ -111,7 +117,8 @@ static void report(const struct profile *p, uint8_t choice)
 	struct config cfg = config_for(choice);
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		bool param = kinds[i] == REPORT_PEEK || kinds[i] == REPORT_STACKS;
+		bool param = kinds[i] == REPORT_PEEK || kinds[i] == REPORT_STACKS ||
+			     kinds[i] == REPORT_DISASM || kinds[i] == REPORT_WEBLIST;
 		struct report *r;
 		struct out o;
 

@@ -34,7 +34,7 @@ MEMORY = 1 << 30
 SECONDS = 60 if SANITIZED else 20
 REPORTS = ["-top", "-raw", "-traces", "-dot", "-tags", "-tree", "-proto", "-callgrind", "-peek=.", "-list=.",
            "-topproto", "-comments", "-top -mean -sample_index=0", "-tree -call_tree -lines", "-dot -call_tree",
-           "-top -json", "-folded"]
+           "-top -json", "-folded", "-disasm=.", "-weblist=. -output=/dev/stdout"]
 
 
 def small():
@@ -278,7 +278,7 @@ def inputs(where, group):
     for n, (what, data) in enumerate(group()):
         # Each input that was thought out is given to every report; each accident to one.
         for report in REPORTS if group in (crafted, legacy, not_profiles) else [next(reports)]:
-            yield where, f"{n}{report.replace(' ', '')}", what, data, report
+            yield where, f"{n}{report.replace(' ', '').replace('/', '')}", what, data, report
 
 
 def full_disk(where):

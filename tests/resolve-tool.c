@@ -49,26 +49,35 @@ static void read_addresses(struct list *l)
 		qsort(l->v, l->n, sizeof(*l->v), by_value);
 }
 
-static void print_text(struct str s)
+static void print_frame(struct out *o, const struct elf_frame *f)
 {
-	fwrite(s.p, 1, s.n, stdout);
+	out_char(o, '\t');
+	out_str(o, f->function);
+	out_char(o, '\t');
+	out_str(o, f->file);
+	out_char(o, '\t');
+	out_i64(o, f->line);
+	out_char(o, '\t');
+	out_i64(o, f->column);
+	out_char(o, '\t');
+	out_i64(o, f->start_line);
+	out_char(o, '\n');
 }
 
-static void print(const struct list *l, const struct elf_frames *f)
+static int print(const struct list *l, const struct elf_frames *f)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		printf("%#" PRIx64 "\n", l->v[i]);
-		for (size_t k = f->first[i]; k < f->first[i + 1]; k++) {
-			const struct elf_frame *at = &f->frames[k];
+	struct out o;
+	int rc;
 
-			putchar('\t');
-			print_text(at->function);
-			putchar('\t');
-			print_text(at->file);
-			printf("\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\n", at->line, at->column,
-			       at->start_line);
-		}
+	out_init_fd(&o, STDOUT_FILENO);
+	for (size_t i = 0; i < l->n; i++) {
+		out_printf(&o, "%#" PRIx64 "\n", l->v[i]);
+		for (size_t k = f->first[i]; k < f->first[i + 1]; k++)
+			print_frame(&o, &f->frames[k]);
 	}
+	rc = out_finish(&o);
+	out_release(&o);
+	return rc;
 }
 
 static int resolve(const char *path, const struct elf_search *search)
@@ -87,10 +96,10 @@ static int resolve(const char *path, const struct elf_search *search)
 		fprintf(stderr, "resolve-tool: %s\n", err.msg);
 		return 1;
 	}
-	print(&l, &frames);
+	rc = print(&l, &frames);
 	elf_frames_release(&frames);
 	free(l.v);
-	return 0;
+	return rc < 0;
 }
 
 int main(int argc, char **argv)

@@ -114,8 +114,8 @@ def scripts():
     has("errors are on standard error, without colour", 'unrecognized command: "foo"\n', err)
     check("escape sequences in a pipe", False, "\033" in err + out.decode())
     check("the exit status of a shell", 0, status)
-    out, err, status, _ = talk(SONDE, "weblist x\ntop1\n")
-    has("what is not available says so", "weblist needs a disassembler", err)
+    out, err, status, _ = talk(SONDE, "weblist nothing_like_it\ntop1\n")
+    has("what matches nothing is said", "no matches found for regexp: nothing_like_it", err)
     has("and the shell goes on", "flat%", out.decode())
     _, _, _, files = talk(SONDE, "proto\nproto\n")
     check("what is not text goes to files with numbers", ["profile001.pb.gz", "profile002.pb.gz"],

@@ -5,8 +5,9 @@
  */
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/out.h"
 #include "base/xalloc.h"
-#include "symbol/cache-format.h"
+#include "elf/elf-lines.h"
 #include "symbol/cache.h"
 
 #include <errno.h>
@@ -26,13 +27,15 @@ static char dir[64], folder[80];
 
 /* Three addresses: one of two frames, one of none, one of one. */
 static const uint64_t addresses[] = { 0x1000, 0x2000, UINT64_MAX };
-static const uint32_t first[] = { 0, 2, 2, 3 };
-static const struct elf_frame frames[] = {
-	{ STR("inner"), STR("/src/a.h"), 3, 4, 1 },
-	{ STR("outer"), STR("/src/a.c"), 70000, 0, 60000 },
-	{ STR("outer"), STR(""), 0, 0, 0 },
+static uint32_t first[] = { 0, 2, 2, 3 };
+static struct elf_frame frames[] = {
+	{ STR("_ZN1a5innerEv"), STR("/src/a.h"), 3, 4, 1 },
+	{ STR("outer@@V_1"), STR("/src/a.c"), 70000, 0, 60000 },
+	{ STR("outer"), STR(""), INT64_MAX, -1, 0 },
 };
-static const struct frame_list list = { addresses, 3, frames, first };
+static const struct elf_frames found = { .frames = frames, .first = first, .n = 3 };
+static const struct frame_table nothing;
+static struct out made;
 
 static int start(void **state)
 {
@@ -40,6 +43,8 @@ static int start(void **state)
 	snprintf(dir, sizeof(dir), "/tmp/test-cache.XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	snprintf(folder, sizeof(folder), "%s/sonde/symbols", dir);
+	out_init(&made, 0);
+	assert_int_equal(frame_table_build(&nothing, addresses, &found, &made, NULL), 0);
 	return 0;
 }
 
@@ -54,6 +59,7 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 static int stop(void **state)
 {
 	(void)state;
+	out_release(&made);
 	return nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -73,7 +79,7 @@ static void store(const char *name, uint64_t limit)
 {
 	struct err why = { "" };
 
-	assert_int_equal(cache_store(folder, name, &list, limit, &why), 0);
+	assert_int_equal(cache_store(folder, name, out_view(&made), limit, &why), 0);
 	assert_string_equal(why.msg, "");
 }
 
@@ -88,54 +94,94 @@ static void age(const char *name, long seconds)
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-static void assert_same(const struct elf_frame *got, const struct elf_frame *want)
+/* Frame 'i' of all as one text. */
+static char *frame_text(const struct frame_table *t, size_t i)
 {
-	assert_true(str_eq(got->function, want->function));
-	assert_true(str_eq(got->file, want->file));
-	assert_int_equal(got->line, want->line);
-	assert_int_equal(got->column, want->column);
-	assert_int_equal(got->start_line, want->start_line);
+	const struct table_frame *f = &t->frames[i];
+	const struct table_function *fn = &t->functions[f->function];
+	struct str name = frame_table_text(t, fn->name), file = frame_table_text(t, fn->file);
+	struct str readable = frame_table_text(t, fn->readable);
+
+	return mem_printf("%.*s %.*s %.*s:%u:%u %u", STR_ARG(name), STR_ARG(readable),
+			  STR_ARG(file), f->line, f->column, fn->start_line);
+}
+
+static void assert_frame(const struct frame_table *t, size_t i, const char *want)
+{
+	AUTO(freep) char *text = frame_text(t, i);
+
+	assert_string_equal(text, want);
 }
 
 /* ------------------------------------------------------------------ files */
 
 static void what_was_stored_comes_back(void **state)
 {
-	struct cached_frames c;
+	struct file_bytes bytes;
+	struct frame_table t;
 
 	(void)state;
 	store("a.sym", SYMBOL_CACHE_MAX);
-	assert_int_equal(cache_load(folder, "a.sym", &c), 0);
-	assert_int_equal(c.n, 3);
-	for (size_t i = 0; i < 3; i++) {
-		struct elf_frame f = cached_frame(&c, i);
-
-		assert_int_equal(c.addresses[i], addresses[i]);
-		assert_int_equal(c.first[i + 1], first[i + 1]);
-		assert_same(&f, &frames[i]);
-	}
-	cached_release(&c);
+	assert_int_equal(cache_load(folder, "a.sym", &bytes, &t), 0);
+	assert_int_equal(t.n, 3);
+	assert_int_equal(t.nfunctions, 3);
+	assert_memory_equal(t.addresses, addresses, sizeof(addresses));
+	assert_memory_equal(t.first, first, sizeof(first));
+	assert_frame(&t, 0, "_ZN1a5innerEv a::inner /src/a.h:3:4 1");
+	assert_frame(&t, 1, "outer outer /src/a.c:70000:0 60000");
+	/* What is no line is none. */
+	assert_frame(&t, 2, "outer outer :0:0 0");
+	file_bytes_release(&bytes);
 }
 
-static void an_empty_list_can_be_stored(void **state)
+static void what_is_new_is_put_between_what_is_old(void **state)
 {
-	static const uint32_t zero;
-	struct frame_list none = { NULL, 0, NULL, &zero };
-	struct cached_frames c;
+	static const uint64_t more[] = { 0xfff, 0x1001, 0x3000 };
+	static uint32_t each[] = { 0, 1, 2, 3 };
+	struct elf_frame f[] = { frames[1], { STR("new"), STR("/src/b.c"), 1, 1, 1 }, frames[0] };
+	struct elf_frames fresh = { .frames = f, .first = each, .n = 3 };
+	struct frame_table old, t;
+	struct out o;
 
 	(void)state;
-	assert_int_equal(cache_store(folder, "a.sym", &none, SYMBOL_CACHE_MAX, NULL), 0);
-	assert_int_equal(cache_load(folder, "a.sym", &c), 0);
-	assert_int_equal(c.n, 0);
-	cached_release(&c);
+	assert_int_equal(frame_table_parse(out_view(&made), &old), 0);
+	out_init(&o, 0);
+	assert_int_equal(frame_table_build(&old, more, &fresh, &o, NULL), 0);
+	assert_int_equal(frame_table_parse(out_view(&o), &t), 0);
+	assert_int_equal(t.n, 6);
+	assert_int_equal(t.nfunctions, 4);
+	assert_int_equal(t.addresses[2], 0x1001);
+	assert_int_equal(t.addresses[4], 0x3000);
+	assert_frame(&t, t.first[0], "outer outer /src/a.c:70000:0 60000");
+	assert_frame(&t, t.first[1], "_ZN1a5innerEv a::inner /src/a.h:3:4 1");
+	assert_frame(&t, t.first[2], "new new /src/b.c:1:1 1");
+	assert_frame(&t, t.first[4], "_ZN1a5innerEv a::inner /src/a.h:3:4 1");
+	assert_frame(&t, t.first[5], "outer outer :0:0 0");
+	out_release(&o);
+}
+
+static void nothing_is_a_table_too(void **state)
+{
+	static uint32_t zero;
+	struct elf_frames none = { .first = &zero };
+	struct frame_table t;
+	struct out o;
+
+	(void)state;
+	out_init(&o, 0);
+	assert_int_equal(frame_table_build(&nothing, NULL, &none, &o, NULL), 0);
+	assert_int_equal(frame_table_parse(out_view(&o), &t), 0);
+	assert_int_equal(t.n, 0);
+	out_release(&o);
 }
 
 static void what_is_not_there_is_not_found(void **state)
 {
-	struct cached_frames c;
+	struct file_bytes bytes;
+	struct frame_table t;
 
 	(void)state;
-	assert_int_equal(cache_load(folder, "a.sym", &c), -ENOENT);
+	assert_int_equal(cache_load(folder, "a.sym", &bytes, &t), -ENOENT);
 }
 
 static void folders_are_for_their_owner_only(void **state)
@@ -154,10 +200,11 @@ static void a_home_that_is_not_there_is_not_made(void **state)
 	AUTO(freep) char *cache = mem_printf("%s/.cache/sonde/symbols", home);
 
 	(void)state;
-	assert_int_equal(cache_store(cache, "a.sym", &list, SYMBOL_CACHE_MAX, NULL), -ENOENT);
+	assert_int_equal(cache_store(cache, "a.sym", out_view(&made), SYMBOL_CACHE_MAX, NULL),
+			 -ENOENT);
 	assert_int_equal(access(home, F_OK), -1);
 	assert_int_equal(mkdir(home, 0700), 0);
-	assert_int_equal(cache_store(cache, "a.sym", &list, SYMBOL_CACHE_MAX, NULL), 0);
+	assert_int_equal(cache_store(cache, "a.sym", out_view(&made), SYMBOL_CACHE_MAX, NULL), 0);
 }
 
 static void a_folder_that_cannot_be_made_is_said(void **state)
@@ -165,58 +212,43 @@ static void a_folder_that_cannot_be_made_is_said(void **state)
 	struct err why = { "" };
 
 	(void)state;
-	assert_int_equal(cache_store("/dev/null/x", "a.sym", &list, SYMBOL_CACHE_MAX, &why),
-			 -ENOTDIR);
+	assert_int_equal(
+		cache_store("/dev/null/x", "a.sym", out_view(&made), SYMBOL_CACHE_MAX, &why),
+		-ENOTDIR);
 	assert_string_equal(why.msg, "open /dev/null/x/a.sym: not a directory");
-}
-
-static void a_line_beyond_32_bits_is_not_kept(void **state)
-{
-	struct elf_frame odd = { .line = INT64_MAX };
-	static const uint32_t one[] = { 0, 1 };
-	struct frame_list l = { addresses, 1, &odd, one };
-
-	(void)state;
-	assert_int_equal(cache_store(folder, "a.sym", &l, SYMBOL_CACHE_MAX, NULL), 0);
-	assert_false(is_there("a.sym"));
 }
 
 /* ------------------------------------------------------------------ damage */
 
-/* A file as it is on disk, to be damaged. */
+/* A copy of the table, to be damaged. */
 struct sheet {
-	struct file_bytes read;
-	uint64_t *p; /* a copy; eight bytes each */
+	uint64_t *p; /* eight bytes each */
 	size_t n;
 };
 
 static void take(struct sheet *s)
 {
-	AUTO(freep) char *path = path_of("a.sym");
-
-	store("a.sym", SYMBOL_CACHE_MAX);
-	assert_int_equal(file_read(path, 1 << 20, &s->read, NULL), 0);
-	s->n = s->read.n;
+	s->n = made.n;
 	s->p = mem_zeroed(s->n / 8 + 2, 8);
-	memcpy(s->p, s->read.p, s->n);
+	memcpy(s->p, made.p, s->n);
 }
 
 static int parse(struct sheet *s, size_t n)
 {
-	struct cached_frames c;
+	struct frame_table t;
 
-	return cached_parse((struct str){ (const char *)s->p, n }, &c);
+	return frame_table_parse((struct str){ (const char *)s->p, n }, &t);
 }
 
 /* Makes the checksum right for whatever is there now. */
 static void seal(struct sheet *s)
 {
-	s->p[1] = hash_bytes((char *)s->p + CACHE_UNSUMMED, s->n - CACHE_UNSUMMED, CACHE_MAGIC);
+	s->p[1] = hash_bytes((char *)s->p + FRAME_TABLE_UNSUMMED, s->n - FRAME_TABLE_UNSUMMED,
+			     FRAME_TABLE_MAGIC);
 }
 
 static void put_away(struct sheet *s)
 {
-	file_bytes_release(&s->read);
 	free(s->p);
 }
 
@@ -254,7 +286,7 @@ static void counts_that_lie_are_noticed_even_if_sealed(void **state)
 
 	(void)state;
 	take(&s);
-	for (size_t at = 2; at < sizeof(struct cache_header) / 8; at++) {
+	for (size_t at = 2; at < sizeof(struct table_header) / 8; at++) {
 		uint64_t right = s.p[at];
 
 		for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
@@ -269,13 +301,17 @@ static void counts_that_lie_are_noticed_even_if_sealed(void **state)
 
 static void numbers_out_of_range_are_noticed_even_if_sealed(void **state)
 {
-	size_t tables = sizeof(struct cache_header);
+	size_t tables = sizeof(struct table_header);
 	struct sheet s;
 
 	(void)state;
 	take(&s);
-	/* 'first', then strings of the first frame */
-	for (size_t at = tables + 24; at < tables + 24 + 16 + 8; at += 4) {
+	/* 'first', and the function of each frame, and texts of the first function */
+	for (size_t at = tables + 24; at < tables + 24 + 16 + 36 + 12; at += 4) {
+		size_t in_frames = at - (tables + 24 + 16);
+
+		if (in_frames < 36 && in_frames % 12 != 0)
+			continue; /* lines may be anything */
 		uint32_t *word = (uint32_t *)s.p + at / 4, right = *word;
 
 		*word = 0x7fffffff;
@@ -306,7 +342,8 @@ static uint64_t size_of_one(void)
 static void what_was_not_used_for_longest_goes_first(void **state)
 {
 	uint64_t limit = size_of_one() * 2;
-	struct cached_frames c;
+	struct file_bytes bytes;
+	struct frame_table t;
 
 	(void)state;
 	store("old.sym", limit);
@@ -314,8 +351,8 @@ static void what_was_not_used_for_longest_goes_first(void **state)
 	store("older.sym", limit);
 	age("older.sym", 2000);
 	/* Being read counts as use. */
-	assert_int_equal(cache_load(folder, "old.sym", &c), 0);
-	cached_release(&c);
+	assert_int_equal(cache_load(folder, "old.sym", &bytes, &t), 0);
+	file_bytes_release(&bytes);
 	store("new.sym", limit);
 	assert_true(is_there("old.sym"));
 	assert_false(is_there("older.sym"));
@@ -328,7 +365,7 @@ static void what_does_not_fit_at_all_is_not_kept(void **state)
 
 	(void)state;
 	store("other.sym", size);
-	assert_int_equal(cache_store(folder, "a.sym", &list, size - 1, NULL), 0);
+	assert_int_equal(cache_store(folder, "a.sym", out_view(&made), size - 1, NULL), 0);
 	assert_false(is_there("a.sym"));
 	assert_true(is_there("other.sym"));
 }
@@ -358,12 +395,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(what_was_stored_comes_back),
-		CASE(an_empty_list_can_be_stored),
+		CASE(what_is_new_is_put_between_what_is_old),
+		CASE(nothing_is_a_table_too),
 		CASE(what_is_not_there_is_not_found),
 		CASE(folders_are_for_their_owner_only),
 		CASE(a_home_that_is_not_there_is_not_made),
 		CASE(a_folder_that_cannot_be_made_is_said),
-		CASE(a_line_beyond_32_bits_is_not_kept),
 		CASE(every_damaged_byte_is_noticed),
 		CASE(every_cut_is_noticed),
 		CASE(counts_that_lie_are_noticed_even_if_sealed),

@@ -115,7 +115,7 @@ struct link {
 static bool read_link(struct image *im, struct link *l)
 {
 	struct bytes b = image_section(im, ".gnu_debuglink");
-	struct cursor c = { b.p, b.p + b.n, false };
+	struct cursor c = cursor_over(b);
 
 	if (b.n == 0)
 		return false;
@@ -231,7 +231,7 @@ struct alt_link {
 static bool read_sup(struct image *im, bool is_alt, struct alt_link *l)
 {
 	struct bytes b = image_section(im, ".debug_sup");
-	struct cursor c = { b.p, b.p + b.n, false };
+	struct cursor c = cursor_over(b);
 	uint64_t n;
 
 	if (b.n == 0 || read_u16(&c) != 5 || read_u8(&c) != is_alt)
@@ -245,7 +245,7 @@ static bool read_sup(struct image *im, bool is_alt, struct alt_link *l)
 static bool read_alt_link(struct image *im, struct alt_link *l)
 {
 	struct bytes b = image_section(im, ".gnu_debugaltlink");
-	struct cursor c = { b.p, b.p + b.n, false };
+	struct cursor c = cursor_over(b);
 
 	if (b.n == 0)
 		return read_sup(im, false, l);

@@ -62,7 +62,7 @@ void image_release(struct image *im)
 /* Reads the header in front of a compressed section. */
 static bool open_packed(const struct image *im, struct bytes raw, bool old, struct packed *k)
 {
-	struct cursor c = { raw.p, raw.p + raw.n, false };
+	struct cursor c = cursor_over(raw);
 	bool is64 = im->p[EI_CLASS] == ELFCLASS64;
 	uint64_t n;
 

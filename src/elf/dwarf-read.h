@@ -28,6 +28,12 @@ struct cursor {
 	bool bad;
 };
 
+/* A cursor over all of it, at the start. */
+static inline struct cursor cursor_over(struct bytes b)
+{
+	return (struct cursor){ b.p, b.n ? b.p + b.n : b.p, false };
+}
+
 /* A cursor at 'offset'; bad if there is nothing. */
 static inline struct cursor cursor_at(struct bytes b, uint64_t offset)
 {

@@ -14,6 +14,7 @@
 #include "elf/debug-file.h"
 #include "elf/dwarf-split.h"
 #include "elf/elf-file.h"
+#include "elf/go-lines.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -76,6 +77,8 @@ struct resolver {
 	atomic_size_t next; /* task that nobody has taken yet */
 	struct worker workers[PAR_MOST];
 	int nworkers;
+	struct go_lines go;
+	bool is_go;
 };
 
 /* ------------------------------------------------------------------ which unit */
@@ -315,8 +318,10 @@ static void work(int i, void *ctx)
 {
 	struct resolver *s = ctx;
 
-	if (i == 0)
+	if (i == 0) {
 		debug_read_symbols(&s->debug);
+		s->is_go = go_lines_init(&s->go, s->debug.main.f);
+	}
 	for (;;) {
 		size_t at = atomic_fetch_add(&s->next, 1);
 
@@ -359,6 +364,21 @@ static void improve(struct elf_frame *outermost, struct str symbol)
 		outermost->function = symbol;
 }
 
+/* The frame of an address that debug information does not know; false if there is none. */
+static bool plain_frame(const struct resolver *s, uint64_t address, struct str symbol,
+			struct arena *a, struct elf_frame *f)
+{
+	struct go_line at;
+
+	*f = (struct elf_frame){ .function = symbol, .file = STR("") };
+	if (s->is_go && go_lines_find(&s->go, address, &at)) {
+		f->function = xarena_str(a, at.function);
+		f->file = xarena_str(a, at.file);
+		f->line = at.line;
+	}
+	return f->function.n != 0;
+}
+
 static void answer(const struct resolver *s, const uint64_t *addresses, struct elf_frames *out)
 {
 	struct arena *a = &out->arena;
@@ -374,14 +394,14 @@ static void answer(const struct resolver *s, const uint64_t *addresses, struct e
 		struct str symbol = symbol_name(s, addresses[i], a, &last, &copy);
 
 		out->first[i] = (uint32_t)n;
-		if (f->count)
-			memcpy(out->frames + n, s->workers[f->worker].frames + f->first,
-			       f->count * sizeof(*out->frames));
-		else if (symbol.n)
-			out->frames[n] = (struct elf_frame){ .file = STR("") };
-		n += f->count ? f->count : symbol.n != 0;
-		if (n > out->first[i])
-			improve(&out->frames[n - 1], symbol);
+		if (f->count == 0) {
+			n += plain_frame(s, addresses[i], symbol, a, &out->frames[n]);
+			continue;
+		}
+		memcpy(out->frames + n, s->workers[f->worker].frames + f->first,
+		       f->count * sizeof(*out->frames));
+		n += f->count;
+		improve(&out->frames[n - 1], symbol);
 	}
 	out->first[s->n] = (uint32_t)n;
 }

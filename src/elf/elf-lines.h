@@ -44,7 +44,9 @@ struct elf_search {
 
 /*
  * elf_resolve() finds the frames of 'n' addresses, as the file was linked and in ascending order.
- * An address without debug information gets the name of its symbol, one without that no frame.
+ * An address without debug information gets the name of its symbol (in a Go program also the line
+ * that Go's own table has), one without that no frame.  Damaged debug information is not an error:
+ * what can be read of it is used.
  * Release with elf_frames_release().
  */
 int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint64_t *addresses,

@@ -100,6 +100,9 @@ struct strings {
 	struct table index;
 	struct arena arena; /* of strings that were copied */
 	size_t users;
+	/* Of view/names.c: other names of the functions of one profile, once asked for. */
+	const struct profile *renamed;
+	uint32_t *names;
 };
 
 struct profile {

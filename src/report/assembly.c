@@ -172,10 +172,11 @@ static void add_match(struct finder *f, struct placed at, const struct elf_symbo
 	if (which == to)
 		which = from;
 	m.names = xarena(&f->a->arena, to - from + 1, sizeof(*m.names));
-	m.names[m.nnames++] = readable(f, list[which].name);
+	/* Copies: the binary is closed before they are printed. */
+	m.names[m.nnames++] = xarena_str(&f->a->arena, readable(f, list[which].name));
 	for (size_t i = from; i < to; i++) {
 		if (i != which || is_mangled(list[i].name))
-			m.names[m.nnames++] = list[i].name;
+			m.names[m.nnames++] = xarena_str(&f->a->arena, list[i].name);
 	}
 	vec_push(f->found, f->nfound, f->cap_found, m);
 }

@@ -19,7 +19,7 @@ void line_adder_init(struct line_adder *a, struct profile *p)
 
 static uint64_t hash_function(const struct function *f)
 {
-	return hash_mix(hash_mix(f->name, f->file), (uint64_t)f->start_line);
+	return hash_mix(hash_mix(f->system_name, f->file), (uint64_t)f->start_line);
 }
 
 static uint64_t rehash_function(uint32_t value, const void *ctx)
@@ -27,11 +27,8 @@ static uint64_t rehash_function(uint32_t value, const void *ctx)
 	return hash_function(&((const struct line_adder *)ctx)->functions[value]);
 }
 
-uint32_t line_adder_function(struct line_adder *a, uint32_t name, uint32_t file, int64_t start_line)
+uint32_t line_adder_function(struct line_adder *a, struct function f)
 {
-	struct function f = {
-		.name = name, .system_name = name, .file = file, .start_line = start_line
-	};
 	struct probe at;
 
 	table_reserve(&a->index, rehash_function, a);
@@ -39,8 +36,8 @@ uint32_t line_adder_function(struct line_adder *a, uint32_t name, uint32_t file,
 	while (table_next(&a->index, &at)) {
 		const struct function *g = &a->functions[at.value];
 
-		if (at.value >= a->shared && g->name == name && g->file == file &&
-		    g->start_line == start_line)
+		if (at.value >= a->shared && g->name == f.name && g->system_name == f.system_name &&
+		    g->file == f.file && g->start_line == f.start_line)
 			return a->p->nfunctions + at.value;
 	}
 	table_put(&a->index, &at, (uint32_t)a->nfunctions);

@@ -26,9 +26,14 @@ struct line_adder {
 
 void line_adder_init(struct line_adder *a, struct profile *p);
 
-/* The function of that name (a string, as is 'file'), new if there is none; for line_add(). */
-uint32_t line_adder_function(struct line_adder *a, uint32_t name, uint32_t file,
-			     int64_t start_line);
+/* The function that is like 'f', new if there is none; for line_add().  The id is of no matter. */
+uint32_t line_adder_function(struct line_adder *a, struct function f);
+
+/* One that line_adder_function() has returned. */
+static inline const struct function *line_adder_at(const struct line_adder *a, uint32_t function)
+{
+	return &a->functions[function - a->p->nfunctions];
+}
 
 /* Functions that were made so far are not used for what comes. */
 void line_adder_forget(struct line_adder *a);

@@ -36,7 +36,8 @@ struct job {
 	uint64_t *addresses;
 	size_t n;
 	struct resolved found;
-	struct err why; /* what is wrong with the binary, or "" */
+	uint32_t *functions, *strings; /* of the table: which of the profile's each is, or NONE */
+	struct err why;                /* what is wrong with the binary, or "" */
 };
 
 struct symbolizer {
@@ -157,100 +158,146 @@ static bool is_known(const struct profile *p, const struct location *l)
 	return false;
 }
 
-static bool knows_lines(const struct elf_frame *frames, size_t n)
+static bool knows_lines(const struct frame_table *t, size_t from, size_t to)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (frames[i].file.n || frames[i].line)
+	for (size_t i = from; i < to; i++) {
+		const struct table_frame *f = &t->frames[i];
+
+		if (f->line || frame_table_text(t, t->functions[f->function].file).n)
 			return true;
 	}
 	return false;
 }
 
-/* Without the version that linkers put behind the names of libraries: "write@@GLIBC_2.2.5". */
-static struct str without_version(struct str name)
+/* The string of the profile that is text 'i' of the job's table. */
+static uint32_t string_of(struct profile *p, const struct job *job, uint32_t i)
 {
-	const char *at = name.n > 1 ? memchr(name.p + 1, '@', name.n - 1) : NULL;
-
-	return at ? (struct str){ name.p, (size_t)(at - name.p) } : name;
+	if (job->strings[i] == NONE)
+		job->strings[i] = profile_intern_copy(p, frame_table_text(&job->found.table, i));
+	return job->strings[i];
 }
 
-static void set_lines(struct line_adder *a, struct location *l, const struct elf_frame *frames,
-		      size_t n)
+/* The function of the profile that is function 'i' of the job's table. */
+static uint32_t function_of(struct line_adder *a, const struct job *job, uint32_t i)
 {
-	struct profile *p = a->p;
-	struct mapping *m = &p->mappings[l->mapping];
+	const struct table_function *f = &job->found.table.functions[i];
 
-	if (n == 0 || (is_known(p, l) && !knows_lines(frames, n)))
+	if (job->functions[i] == NONE) {
+		struct function fn = {
+			.name = string_of(a->p, job, f->readable),
+			.system_name = string_of(a->p, job, f->name),
+			.file = string_of(a->p, job, f->file),
+			.start_line = f->start_line,
+		};
+
+		job->functions[i] = line_adder_function(a, fn);
+	}
+	return job->functions[i];
+}
+
+/* Once a mapping has both, there is nothing more to note. */
+static void note_function(struct mapping *m, const struct line_adder *a, uint32_t function)
+{
+	const struct function *f = line_adder_at(a, function);
+
+	m->has_functions |= f->system_name != 0;
+	m->has_filenames |= f->file != 0;
+}
+
+static void set_lines(struct line_adder *a, struct location *l, const struct job *job, size_t from,
+		      size_t to)
+{
+	struct mapping *m = &a->p->mappings[l->mapping];
+
+	if (from == to || (is_known(a->p, l) && !knows_lines(&job->found.table, from, to)))
 		return;
 	line_clear(a, l);
 	l->is_folded = false;
-	for (size_t i = 0; i < n; i++) {
-		const struct elf_frame *f = &frames[i];
-		uint32_t name = profile_intern_copy(p, without_version(f->function));
-		uint32_t file = profile_intern_copy(p, f->file);
+	for (; from < to; from++) {
+		const struct table_frame *f = &job->found.table.frames[from];
+		struct line line = { function_of(a, job, f->function), f->line, f->column };
 
-		m->has_functions |= name != 0;
-		m->has_filenames |= file != 0;
-		m->has_line_numbers |= f->line != 0;
-		line_add(a, l,
-			 (struct line){
-				 .function = line_adder_function(a, name, file, f->start_line),
-				 .line = f->line,
-				 .column = f->column,
-			 });
+		if (!m->has_functions || !m->has_filenames)
+			note_function(m, a, line.function);
+		m->has_line_numbers |= line.line != 0;
+		line_add(a, l, line);
 	}
 	m->has_inline_frames = true;
 }
 
-static int by_location(const void *a, const void *b)
+static uint32_t *make_map(size_t n)
 {
-	const struct item *x = a, *y = b;
+	uint32_t *map = mem_new(n + 1, sizeof(*map));
 
-	return (x->location > y->location) - (x->location < y->location);
+	memset(map, 0xff, n * sizeof(*map));
+	return map;
 }
 
-static size_t index_of(const struct job *job, uint64_t address)
+static void make_maps(struct symbolizer *s)
 {
-	size_t low = 0, high = job->n;
+	for (size_t i = 0; i < s->binaries.n; i++) {
+		struct job *job = &s->jobs[i];
 
-	while (high - low > 1) {
-		size_t mid = low + (high - low) / 2;
-
-		if (job->addresses[mid] <= address)
-			low = mid;
-		else
-			high = mid;
+		job->functions = make_map(job->found.table.nfunctions);
+		job->strings = make_map(job->found.table.ntexts);
 	}
-	return low;
+}
+
+/* Where in its table each location is, or NONE: a walk, since both are in ascending order. */
+static uint32_t *find_slots(const struct symbolizer *s)
+{
+	uint32_t *slots = make_map(s->p->nlocations);
+	uint32_t at = 0, binary = NONE;
+
+	for (size_t i = 0; i < s->nitems; i++) {
+		const struct item *item = &s->items[i];
+		const struct frame_table *t = &s->jobs[item->binary].found.table;
+
+		if (item->binary != binary)
+			at = 0;
+		binary = item->binary;
+		while (at < t->n && t->addresses[at] < item->address)
+			at++;
+		if (at < t->n && t->addresses[at] == item->address)
+			slots[item->location] = at;
+	}
+	return slots;
 }
 
 static int apply(struct symbolizer *s, struct err *err)
 {
+	AUTO(freep) uint32_t *slots = find_slots(s);
 	struct line_adder a;
 
+	make_maps(s);
 	line_adder_init(&a, s->p);
-	if (s->nitems)
-		qsort(s->items, s->nitems, sizeof(*s->items), by_location);
-	for (size_t i = 0; i < s->nitems; i++) {
-		const struct job *job = &s->jobs[s->items[i].binary];
-		const struct frame_list *f = &job->found.list;
-		size_t at;
+	for (uint32_t i = 0; i < s->p->nlocations; i++) {
+		struct location *l = &s->p->locations[i];
+		const struct job *job;
+		const uint32_t *first;
 
-		if (f->n == 0)
+		if (slots[i] == NONE)
 			continue;
-		at = index_of(job, s->items[i].address);
-		set_lines(&a, &s->p->locations[s->items[i].location], f->frames + f->first[at],
-			  f->first[at + 1] - f->first[at]);
+		job = &s->jobs[s->binaries.of[l->mapping]];
+		first = job->found.table.first + slots[i];
+		set_lines(&a, l, job, first[0], first[1]);
 	}
 	return line_adder_finish(&a, err);
 }
 
 /* ------------------------------------------------------------------ all */
 
+static void free_job(struct job *job)
+{
+	resolved_release(&job->found);
+	free(job->functions);
+	free(job->strings);
+}
+
 static void release(struct symbolizer *s)
 {
 	for (size_t i = 0; i < s->binaries.n; i++)
-		resolved_release(&s->jobs[i].found);
+		free_job(&s->jobs[i]);
 	free(s->jobs[s->binaries.n].addresses);
 	free(s->jobs);
 	free(s->items);

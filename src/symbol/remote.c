@@ -254,6 +254,7 @@ static int read_answer(const struct inquiry *q, struct str address, struct str n
 {
 	int64_t back = (int64_t)(0 - (uint64_t)q->offset);
 	struct answer one = { .order = (uint32_t)all->n };
+	uint32_t number;
 	uint64_t theirs;
 
 	if (!read_hex(address, &theirs))
@@ -265,7 +266,9 @@ static int read_answer(const struct inquiry *q, struct str address, struct str n
 		return err_set(err, -ERANGE,
 			       "cannot adjust symbolz address %lu by %ld, it would overflow",
 			       theirs, back);
-	one.function = line_adder_function(q->adder, profile_intern_copy(q->p, name), 0, 0);
+	number = profile_intern_copy(q->p, name);
+	one.function = line_adder_function(
+		q->adder, (struct function){ .name = number, .system_name = number });
 	vec_push(all->at, all->n, all->cap, one);
 	return 0;
 }

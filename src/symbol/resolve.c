@@ -10,17 +10,15 @@
 #include "base/notify.h"
 #include "base/xalloc.h"
 #include "elf/elf-file.h"
+#include "elf/elf-lines.h"
 #include "profile/profile.h"
+#include "symbol/cache.h"
 #include "symbol/debug-server.h"
 #include "symbol/symbolize.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-
-enum {
-	FINDINGS = 1, /* changes when elf_resolve() finds something else than before */
-};
 
 static const char *debug_folders(const struct resolver *r)
 {
@@ -75,7 +73,7 @@ static void stamp_debug_folder(struct stamp *s, struct str folder, const struct 
  */
 static char *name_in_cache(const struct resolver *r, const struct elf_file *f)
 {
-	struct stamp s = { FINDINGS };
+	struct stamp s = { 0 };
 	struct str path = str_of(f->path), folder, rest = str_of(debug_folders(r));
 	ptrdiff_t slash = str_rfind_char(path, '/');
 	struct str dir = { path.p, slash < 0 ? 0 : (size_t)slash };
@@ -113,141 +111,27 @@ static char *ask_server(const char *build_id, void *ctx)
 	return path;
 }
 
+/* As elf_resolve(), from symbol tables alone. */
 static int resolve_by_symbols(struct elf_file *f, const uint64_t *addresses, size_t n,
-			      struct resolved *out, struct err *err)
+			      struct elf_frames *out, struct err *err)
 {
-	struct elf_frame *frames;
-	uint32_t *first, count = 0;
+	uint32_t count = 0;
 	int rc = elf_read_symbols(f, err);
 
 	if (rc)
 		return rc;
 	arena_init(&out->arena, PROFILE_BUDGET);
-	frames = xarena(&out->arena, n + 1, sizeof(*frames));
-	first = xarena(&out->arena, n + 1, sizeof(*first));
+	out->frames = xarena(&out->arena, n + 1, sizeof(*out->frames));
+	out->first = xarena(&out->arena, n + 1, sizeof(*out->first));
+	out->n = n;
 	for (size_t i = 0; i < n; i++) {
 		const struct elf_symbol *s = elf_find_symbol(f, addresses[i]);
 
 		if (s)
-			frames[count++].function = s->name;
-		first[i + 1] = count;
+			out->frames[count++].function = s->name;
+		out->first[i + 1] = count;
 	}
-	out->list = (struct frame_list){ addresses, n, frames, first };
 	return 0;
-}
-
-/* ------------------------------------------------------------------ binary and cache */
-
-/* Addresses that the cache does not have, and what the binary says about them. */
-struct fresh {
-	uint64_t *addresses;
-	size_t n;
-	struct elf_frames frames;
-};
-
-/* Where to copy from for one address after the other, in ascending order. */
-struct walk {
-	const struct cached_frames *cached;
-	const struct fresh *fresh;
-	size_t cached_at, fresh_at;
-};
-
-static bool is_cached(struct walk *w, uint64_t address)
-{
-	while (w->cached_at < w->cached->n && w->cached->addresses[w->cached_at] < address)
-		w->cached_at++;
-	return w->cached_at < w->cached->n && w->cached->addresses[w->cached_at] == address;
-}
-
-/* The frames of the next address are at '*from' up to the returned number; 'cached': of which. */
-static size_t next_frames(struct walk *w, uint64_t address, size_t *from, bool *cached)
-{
-	const uint32_t *first;
-
-	*cached = is_cached(w, address);
-	first = *cached ? w->cached->first + w->cached_at : w->fresh->frames.first + w->fresh_at++;
-	*from = first[0];
-	return first[1];
-}
-
-static size_t count_frames(struct walk w, const uint64_t *addresses, size_t n)
-{
-	size_t count = 0, from;
-	bool cached;
-
-	for (size_t i = 0; i < n; i++) {
-		size_t to = next_frames(&w, addresses[i], &from, &cached);
-
-		count += to - from;
-	}
-	return count;
-}
-
-/* Puts the frames of 'addresses' together from both places; each is in one of them. */
-static struct frame_list assemble(struct walk w, const uint64_t *addresses, size_t n,
-				  struct arena *a)
-{
-	struct elf_frame *frames = xarena(a, count_frames(w, addresses, n) + 1, sizeof(*frames));
-	uint32_t *first = xarena(a, n + 1, sizeof(*first));
-	uint32_t at = 0;
-	size_t from;
-	bool cached;
-
-	for (size_t i = 0; i < n; i++) {
-		size_t to = next_frames(&w, addresses[i], &from, &cached);
-
-		for (; from < to; from++)
-			frames[at++] = cached ? cached_frame(w.cached, from)
-					      : w.fresh->frames.frames[from];
-		first[i + 1] = at;
-	}
-	return (struct frame_list){ addresses, n, frames, first };
-}
-
-static void collect_missing(const struct cached_frames *cached, const uint64_t *addresses, size_t n,
-			    struct fresh *out)
-{
-	struct walk w = { .cached = cached };
-
-	out->addresses = mem_new(n + 1, sizeof(*out->addresses));
-	for (size_t i = 0; i < n; i++) {
-		if (!is_cached(&w, addresses[i]))
-			out->addresses[out->n++] = addresses[i];
-	}
-}
-
-/* All addresses that are in either, in ascending order; there are both->n + fresh->n. */
-static uint64_t *unite(const struct cached_frames *cached, const struct fresh *fresh)
-{
-	uint64_t *all = mem_new(cached->n + fresh->n + 1, sizeof(*all));
-	size_t n = 0, i = 0;
-
-	for (size_t j = 0; j < fresh->n; j++) {
-		while (i < cached->n && cached->addresses[i] < fresh->addresses[j])
-			all[n++] = cached->addresses[i++];
-		all[n++] = fresh->addresses[j];
-	}
-	while (i < cached->n)
-		all[n++] = cached->addresses[i++];
-	return all;
-}
-
-static void store(struct resolver *r, const char *name, struct walk w)
-{
-	AUTO(freep) uint64_t *all = unite(w.cached, w.fresh);
-	uint64_t limit = r->options->cache_limit ? r->options->cache_limit : SYMBOL_CACHE_MAX;
-	struct frame_list list;
-	struct arena arena;
-	struct err why;
-	int rc;
-
-	arena_init(&arena, PROFILE_BUDGET);
-	list = assemble(w, all, w.cached->n + w.fresh->n, &arena);
-	rc = cache_store(r->options->cache_folder, name, &list, limit, &why);
-	if (rc < 0 && rc != -ENOENT && !atomic_exchange(&r->warned, true))
-		notify_warn(r->options->notify, "names are not kept for the next time: %s",
-			    why.msg);
-	arena_release(&arena);
 }
 
 static bool is_complete(const struct elf_frames *f)
@@ -259,55 +143,68 @@ static bool is_complete(const struct elf_frames *f)
 	return true;
 }
 
-/* Finds in the binary what the cache does not have.  Success, too, may have something in 'err'. */
-static int resolve_missing(struct resolver *r, struct elf_file *f, struct fresh *fresh,
-			   struct question *q, struct err *err)
+/* Success, too, may have something in 'err'. */
+static int look(struct resolver *r, struct elf_file *f, const uint64_t *addresses, size_t n,
+		struct elf_frames *out, struct question *q, struct err *err)
 {
 	struct elf_search search = { .debug_folders = debug_folders(r),
 				     .fetch = r->server ? ask_server : NULL,
 				     .ctx = q };
+	int rc;
 
-	int rc = elf_resolve(f, &search, fresh->addresses, fresh->n, &fresh->frames, err);
-
-	if (rc == 0 && !is_complete(&fresh->frames))
+	if (r->fast)
+		return resolve_by_symbols(f, addresses, n, out, err);
+	rc = elf_resolve(f, &search, addresses, n, out, err);
+	if (rc == 0 && !is_complete(out))
 		(void)elf_read_symbols(f, err); /* what was wrong, if anything was */
 	return rc;
 }
 
-static int resolve_cached(struct resolver *r, struct elf_file *f, const char *name,
-			  const uint64_t *addresses, size_t n, struct resolved *out,
-			  struct err *err)
-{
-	struct question q = { .server = r->server };
-	struct fresh fresh = { 0 };
-	struct walk w = { .cached = &out->cached, .fresh = &fresh };
-	int rc = 0;
+/* ------------------------------------------------------------------ binary and cache */
 
-	(void)cache_load(r->options->cache_folder, name, &out->cached);
-	collect_missing(&out->cached, addresses, n, &fresh);
-	if (fresh.n)
-		rc = resolve_missing(r, f, &fresh, &q, err);
-	if (rc == 0 && fresh.n && q.asked == q.answered)
-		store(r, name, w);
-	arena_init(&out->arena, PROFILE_BUDGET);
-	if (rc == 0)
-		out->list = assemble(w, addresses, n, &out->arena);
-	out->fresh = fresh.frames;
-	free(fresh.addresses);
-	return rc;
+/* The addresses that are not in the table; how many is in '*count'. */
+static uint64_t *list_missing(const struct frame_table *t, const uint64_t *addresses, size_t n,
+			      size_t *count)
+{
+	uint64_t *missing = mem_new(n + 1, sizeof(*missing));
+	size_t at = 0;
+
+	*count = 0;
+	for (size_t i = 0; i < n; i++) {
+		while (at < t->n && t->addresses[at] < addresses[i])
+			at++;
+		if (at == t->n || t->addresses[at] != addresses[i])
+			missing[(*count)++] = addresses[i];
+	}
+	return missing;
 }
 
-static int resolve_uncached(struct resolver *r, struct elf_file *f, const uint64_t *addresses,
-			    size_t n, struct resolved *out, struct err *err)
+static void store(struct resolver *r, const char *name, const struct out *made)
+{
+	uint64_t limit = r->options->cache_limit ? r->options->cache_limit : SYMBOL_CACHE_MAX;
+	struct err why;
+	int rc = cache_store(r->options->cache_folder, name, out_view(made), limit, &why);
+
+	if (rc < 0 && rc != -ENOENT && !atomic_exchange(&r->warned, true))
+		notify_warn(r->options->notify, "names are not kept for the next time: %s",
+			    why.msg);
+}
+
+/* Makes a table of what is in 'out' already and of what the binary says about 'missing'. */
+static int extend(struct resolver *r, struct elf_file *f, const char *name, const uint64_t *missing,
+		  size_t n, struct resolved *out, struct err *err)
 {
 	struct question q = { .server = r->server };
-	struct fresh all = { .addresses = (uint64_t *)(uintptr_t)addresses, .n = n };
-	int rc = resolve_missing(r, f, &all, &q, err);
+	struct elf_frames fresh = { 0 };
+	int rc = look(r, f, missing, n, &fresh, &q, err);
 
-	out->fresh = all.frames;
 	if (rc == 0)
-		out->list =
-			(struct frame_list){ addresses, n, out->fresh.frames, out->fresh.first };
+		rc = frame_table_build(&out->table, missing, &fresh, &out->made, err);
+	if (rc == 0)
+		rc = frame_table_parse(out_view(&out->made), &out->table);
+	if (rc == 0 && name && q.asked == q.answered)
+		store(r, name, &out->made);
+	elf_frames_release(&fresh);
 	return rc;
 }
 
@@ -315,19 +212,20 @@ int resolve(struct resolver *r, struct elf_file *f, const uint64_t *addresses, s
 	    struct resolved *out, struct err *err)
 {
 	AUTO(freep) char *name = NULL;
+	AUTO(freep) uint64_t *missing = NULL;
+	size_t count;
 
-	if (r->fast)
-		return resolve_by_symbols(f, addresses, n, out, err);
-	if (r->options->cache_folder)
+	out_init(&out->made, 0);
+	if (r->options->cache_folder && !r->fast)
 		name = name_in_cache(r, f);
 	if (name)
-		return resolve_cached(r, f, name, addresses, n, out, err);
-	return resolve_uncached(r, f, addresses, n, out, err);
+		(void)cache_load(r->options->cache_folder, name, &out->cached, &out->table);
+	missing = list_missing(&out->table, addresses, n, &count);
+	return count ? extend(r, f, name, missing, count, out, err) : 0;
 }
 
 void resolved_release(struct resolved *r)
 {
-	arena_release(&r->arena);
-	elf_frames_release(&r->fresh);
-	cached_release(&r->cached);
+	file_bytes_release(&r->cached);
+	out_release(&r->made);
 }

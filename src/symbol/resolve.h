@@ -6,7 +6,9 @@
 #ifndef SYMBOL_RESOLVE_H
 #define SYMBOL_RESOLVE_H
 
-#include "symbol/cache.h"
+#include "base/file.h"
+#include "base/out.h"
+#include "symbol/frame-table.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,10 +26,9 @@ struct resolver {
 };
 
 struct resolved {
-	struct frame_list list;      /* n is 0 if nothing was found */
-	struct cached_frames cached; /* private, as all that follows: what the list points to */
-	struct elf_frames fresh;
-	struct arena arena;
+	struct frame_table table; /* has all addresses, and perhaps more; or none at all */
+	struct file_bytes cached; /* private, as is 'made': where the table is */
+	struct out made;
 };
 
 /*

@@ -40,15 +40,13 @@ static struct str full_name(const struct profile *v, const struct function *f, s
 struct renaming {
 	struct profile *v;
 	const struct function *from; /* as they were */
-	uint32_t *full;              /* per function: its name in full */
+	uint32_t *known;             /* per level and function: its name; 0 if not known yet */
 	struct arena scratch;
 	struct out text;
 };
 
-/* The number of the name that function 'i' has at 'level'. */
-static uint32_t name_at(struct renaming *r, uint32_t i, int level)
+static uint32_t make_name(struct renaming *r, const struct function *f, int level)
 {
-	const struct function *f = &r->from[i];
 	struct str full;
 
 	if (r->scratch.used > SCRATCH_FULL)
@@ -58,22 +56,35 @@ static uint32_t name_at(struct renaming *r, uint32_t i, int level)
 	return profile_intern_copy(r->v, out_view(&r->text));
 }
 
+/* The number of the name that function 'i' has at 'level'. */
+static uint32_t name_at(struct renaming *r, uint32_t i, int level)
+{
+	uint32_t *known = &r->known[(size_t)level * r->v->nfunctions + i];
+
+	if (*known == 0)
+		*known = make_name(r, &r->from[i], level);
+	return *known;
+}
+
 /* ------------------------------------------------------------------ telling them apart */
 
 /* What a name that several functions have is marked with. */
 #define SEVERAL (NONE - 1)
 
 /* Per name: the full name of the functions that have it now, SEVERAL, or NONE. */
-static uint32_t *find_owners(const struct renaming *r)
+static uint32_t *find_owners(struct renaming *r)
 {
 	const struct profile *v = r->v;
-	uint32_t *owner = mem_new(v->strings->n, sizeof(*owner));
+	uint32_t *owner;
 
+	for (uint32_t i = 0; i < v->nfunctions; i++)
+		name_at(r, i, 0);
+	owner = mem_new(v->strings->n, sizeof(*owner));
 	memset(owner, 0xff, v->strings->n * sizeof(*owner));
 	for (uint32_t i = 0; i < v->nfunctions; i++) {
-		uint32_t *o = &owner[v->functions[i].name];
+		uint32_t full = name_at(r, i, 0), *o = &owner[v->functions[i].name];
 
-		*o = *o == NONE || *o == r->full[i] ? r->full[i] : SEVERAL;
+		*o = *o == NONE || *o == full ? full : SEVERAL;
 	}
 	return owner;
 }
@@ -94,34 +105,29 @@ static bool lengthen(struct renaming *r, int level)
 	return any;
 }
 
-static void tell_apart(struct renaming *r, int level)
-{
-	struct profile *v = r->v;
-
-	r->full = mem_new(v->nfunctions, sizeof(*r->full));
-	for (uint32_t i = 0; i < v->nfunctions; i++)
-		r->full[i] = name_at(r, i, 0);
-	while (level > 0 && lengthen(r, level))
-		level--;
-	free(r->full);
-}
-
 /* ------------------------------------------------------------------ all of it */
 
 void names_apply(struct profile *v, const struct config *cfg)
 {
 	struct renaming r = { .v = v, .from = v->functions };
+	struct strings *strings = v->strings;
 	int level = cfg->names[0] - '0';
 
 	if (level < 0 || level >= READABLE_LEVELS)
 		return;
+	if (strings->renamed != v->origin) {
+		strings->renamed = v->origin;
+		strings->names =
+			xarena(&strings->arena, v->nfunctions, READABLE_LEVELS * sizeof(*r.known));
+	}
+	r.known = strings->names;
 	out_init(&r.text, 0);
 	arena_init(&r.scratch, SCRATCH_BUDGET);
 	own_functions(v);
 	for (uint32_t i = 0; i < v->nfunctions; i++)
 		v->functions[i].name = name_at(&r, i, level);
-	if (!cfg->merge_names)
-		tell_apart(&r, level);
+	while (!cfg->merge_names && level > 0 && lengthen(&r, level))
+		level--;
 	out_release(&r.text);
 	arena_release(&r.scratch);
 }

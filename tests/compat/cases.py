@@ -306,6 +306,29 @@ def random_mixes(profiles, n, seed):
         yield case(*args, *["p/" + s for s in sources])
 
 
+# What nobody draws, and dense graphs: Graphviz takes minutes for them, and ties make them come out differently every time.
+HARD = ("synthetic", "server-", "wrong-", "mix-")
+
+
+def pictures(profiles):
+    """Drawn by the Graphviz of the machine, with its fonts: nothing to store."""
+    easy = [p for p in profiles if not p.startswith(HARD)]
+    for p in easy:
+        yield case("-svg", "-nodecount=12", "p/" + p)
+    rng = random.Random(9)
+    for kind in ("-svg", "-png", "-pdf", "-ps", "-gif"):
+        for option in rng.sample(OPTIONS, 12):
+            yield case(kind, option, "-nodecount=10", "p/" + rng.choice(easy))
+    for viewer in ("-web", "-eog", "-evince", "-gv"):
+        yield case(viewer, "-output=f", "p/prom-heap.pb.gz")
+        yield case(viewer, "p/prom-heap.pb.gz", env={"BROWSER": "false", "TMPDIR": "."})
+        yield case(viewer, "p/prom-heap.pb.gz", env={"BROWSER": "ls  -1", "TMPDIR": "."})
+    for lines in (["png", "png", "svg > f.svg", "pdf >g.pdf", "top1"], ["gif 5 tsdb", "ps 3", "svg > no/where", "o"],
+                  ["output=x", "svg", "png", "output=", "png -cum", "svg 3 >"], ["nodecount=4", "svg", "focus=(", "svg", "png (", "help svg"]):
+        for p in ("prom-heap.pb.gz", "cpu.pb"):
+            yield case(find(profiles, "p/" + p), stdin="".join(f"{line}\n" for line in lines))
+
+
 def stored(profiles):
     """What is also kept with its answers, for machines without the reference."""
     groups = [every_report(profiles), every_option(profiles), grains(profiles), sample_types(profiles), several_sources(profiles),

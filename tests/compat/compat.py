@@ -96,7 +96,7 @@ class Runner:
 
     def smooth(self, data, where):
         """Take out what cannot be the same twice."""
-        data = data.replace(str(where).encode(), b"@")
+        data = differences.comparable_picture(data).replace(str(where).encode(), b"@")
         for name, port in self.ports.items():
             data = data.replace(port.encode(), name.encode())
         return data
@@ -279,6 +279,8 @@ def todo_list(options, live):
     if options.extra and live:
         todo += cases.random_mixes(profiles, options.extra, options.seed)
         todo += cases.random_sessions(profiles, options.extra // 5, options.seed)
+    if live and options.matrix == "stored" and shutil.which("dot"):
+        todo += cases.pictures(profiles)
     todo = map(differences.portable, todo)
     todo = [c for c in todo if options.only in describe(c) and differences.comparable(c)]
     return todo[:: options.every]

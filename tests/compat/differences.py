@@ -13,7 +13,8 @@ def strip(answer):
 
 
 def ours_only(text):
-    """help: our own options, behind the reference's; errors: which byte, and why."""
+    """help: our own options, behind the reference's; errors: which byte, and why; a dot that is there and fails."""
+    text = text.replace(b"failed to execute dot. Error:", b"failed to execute dot. Is Graphviz installed? Error:")
     text = re.sub(rb"\n  Only in sonde:\n(?:    .*\n)+", b"", text)
     return re.sub(rb"(unrecognized profile format) \(byte \d+: .*\)", rb"\1", text)
 
@@ -21,6 +22,13 @@ def ours_only(text):
 def without_pointers(err):
     """The reference prints addresses in its own memory where we name the types."""
     return re.sub(rb"(incompatible sample types) .* and .*", rb"\1", err)
+
+
+def comparable_picture(data):
+    """The script in an SVG page is our own; a PDF says when it was made."""
+    if data.startswith(b"<?xml"):
+        return re.sub(rb"<!\[CDATA\[.*?\]\]>", b"", data, flags=re.S)
+    return re.sub(rb"/CreationDate \(.*?\)", b"", data) if data.startswith(b"%PDF") else data
 
 
 def portable(case):

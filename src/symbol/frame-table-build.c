@@ -1,0 +1,318 @@
+/*
+ * frame-table-build.c - the frames of many addresses of one binary, as one piece of memory: making
+ * it
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/out.h"
+#include "base/par.h"
+#include "base/table.h"
+#include "base/xalloc.h"
+#include "elf/elf-lines.h"
+#include "symbol/demangle.h"
+#include "symbol/frame-table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+	MEMO = 1 << 14,      /* strings by where they are */
+	FEW_FUNCTIONS = 256, /* not worth a thread */
+};
+
+#define ARENA_BUDGET ((size_t)16 << 30)
+
+/* Where a string was found last time it was asked for. */
+struct memo {
+	struct str s;
+	uint32_t number;
+};
+
+struct builder {
+	struct table text_index, function_index;
+	struct str *texts;
+	size_t ntexts, texts_cap;
+	uint64_t nbytes;
+	struct memo *memo;
+	struct table_function *functions;
+	size_t nfunctions, functions_cap;
+	struct table_frame *frames;
+	size_t nframes, frames_cap;
+	uint64_t *addresses;
+	uint32_t *first;
+	size_t naddresses;
+	struct arena arenas[PAR_MOST]; /* of readable names */
+};
+
+/* ------------------------------------------------------------------ texts */
+
+static uint64_t hash_text(struct str s)
+{
+	return hash_bytes(s.p, s.n, 0);
+}
+
+static uint64_t rehash_text(uint32_t value, const void *ctx)
+{
+	return hash_text(((const struct builder *)ctx)->texts[value]);
+}
+
+static uint32_t find_text(struct builder *b, struct str s)
+{
+	struct probe at;
+
+	table_reserve(&b->text_index, rehash_text, b);
+	at = table_probe(&b->text_index, hash_text(s));
+	while (table_next(&b->text_index, &at)) {
+		if (str_eq(b->texts[at.value], s))
+			return at.value;
+	}
+	table_put(&b->text_index, &at, (uint32_t)b->ntexts);
+	vec_push(b->texts, b->ntexts, b->texts_cap, s);
+	b->nbytes += s.n;
+	return (uint32_t)b->ntexts - 1;
+}
+
+/* The number of a text.  Most come from the same place again and again. */
+static uint32_t text_number(struct builder *b, struct str s)
+{
+	struct memo *m;
+
+	if (s.n == 0)
+		s = STR("");
+	m = &b->memo[hash_mix((uintptr_t)s.p, s.n) % MEMO];
+	if (m->s.p != s.p || m->s.n != s.n)
+		*m = (struct memo){ s, find_text(b, s) };
+	return m->number;
+}
+
+/* ------------------------------------------------------------------ functions */
+
+static uint64_t hash_function(const struct table_function *f)
+{
+	return hash_mix(hash_mix(f->name, f->file), f->start_line);
+}
+
+static uint64_t rehash_function(uint32_t value, const void *ctx)
+{
+	return hash_function(&((const struct builder *)ctx)->functions[value]);
+}
+
+static uint32_t function_number(struct builder *b, struct table_function f)
+{
+	struct probe at;
+
+	table_reserve(&b->function_index, rehash_function, b);
+	at = table_probe(&b->function_index, hash_function(&f));
+	while (table_next(&b->function_index, &at)) {
+		const struct table_function *g = &b->functions[at.value];
+
+		if (g->name == f.name && g->file == f.file && g->start_line == f.start_line)
+			return at.value;
+	}
+	table_put(&b->function_index, &at, (uint32_t)b->nfunctions);
+	vec_push(b->functions, b->nfunctions, b->functions_cap, f);
+	return (uint32_t)b->nfunctions - 1;
+}
+
+/* Without the version that linkers put behind the names of libraries: "write@@GLIBC_2.2.5". */
+static struct str without_version(struct str name)
+{
+	const char *at = name.n > 1 ? memchr(name.p + 1, '@', name.n - 1) : NULL;
+
+	return at ? (struct str){ name.p, (size_t)(at - name.p) } : name;
+}
+
+/* A number that is no line's is none. */
+static uint32_t clip(int64_t line)
+{
+	return line >= 0 && line <= UINT32_MAX ? (uint32_t)line : 0;
+}
+
+static void add_frame(struct builder *b, const struct elf_frame *f)
+{
+	struct table_function fn = {
+		.name = text_number(b, without_version(f->function)),
+		.readable = UINT32_MAX,
+		.file = text_number(b, f->file),
+		.start_line = clip(f->start_line),
+	};
+	struct table_frame one = {
+		.function = function_number(b, fn),
+		.line = clip(f->line),
+		.column = clip(f->column),
+	};
+
+	vec_push(b->frames, b->nframes, b->frames_cap, one);
+}
+
+/* ------------------------------------------------------------------ readable names */
+
+struct naming {
+	struct builder *b;
+	struct str *readable; /* per function */
+	int width;
+};
+
+static void name_some(int part, void *ctx)
+{
+	struct naming *n = ctx;
+	struct builder *b = n->b;
+
+	for (size_t i = (size_t)part; i < b->nfunctions; i += (size_t)n->width) {
+		if (b->functions[i].readable == UINT32_MAX)
+			n->readable[i] = demangle_name(b->texts[b->functions[i].name],
+						       DEMANGLE_DEFAULT, &b->arenas[part]);
+	}
+}
+
+static void name_functions(struct builder *b)
+{
+	int width = b->nfunctions < FEW_FUNCTIONS ? 1 : par_width();
+	AUTO(freep) struct str *readable = mem_zeroed(b->nfunctions + 1, sizeof(*readable));
+	struct naming n = { b, readable, width };
+
+	par_run(width, name_some, &n);
+	for (size_t i = 0; i < b->nfunctions; i++) {
+		if (b->functions[i].readable == UINT32_MAX)
+			b->functions[i].readable = find_text(b, readable[i]);
+	}
+}
+
+/* ------------------------------------------------------------------ both tables */
+
+static void add_address(struct builder *b, uint64_t address)
+{
+	b->addresses[b->naddresses++] = address;
+}
+
+/* Copies the frames of address 'i' of the old table. */
+static void add_old(struct builder *b, const struct frame_table *old, size_t i)
+{
+	add_address(b, old->addresses[i]);
+	for (size_t j = old->first[i]; j < old->first[i + 1]; j++)
+		vec_push(b->frames, b->nframes, b->frames_cap, old->frames[j]);
+	b->first[b->naddresses] = (uint32_t)b->nframes;
+}
+
+static void add_fresh(struct builder *b, uint64_t address, const struct elf_frames *fresh, size_t i)
+{
+	add_address(b, address);
+	for (size_t j = fresh->first[i]; j < fresh->first[i + 1]; j++)
+		add_frame(b, &fresh->frames[j]);
+	b->first[b->naddresses] = (uint32_t)b->nframes;
+}
+
+/* Functions of the old table keep their numbers. */
+static void add_old_functions(struct builder *b, const struct frame_table *old)
+{
+	for (uint32_t i = 0; i < old->nfunctions; i++) {
+		const struct table_function *f = &old->functions[i];
+		struct table_function copy = {
+			.name = text_number(b, frame_table_text(old, f->name)),
+			.readable = text_number(b, frame_table_text(old, f->readable)),
+			.file = text_number(b, frame_table_text(old, f->file)),
+			.start_line = f->start_line,
+		};
+		struct probe at;
+
+		table_reserve(&b->function_index, rehash_function, b);
+		at = table_probe(&b->function_index, hash_function(&copy));
+		while (table_next(&b->function_index, &at))
+			continue;
+		table_put(&b->function_index, &at, i);
+		vec_push(b->functions, b->nfunctions, b->functions_cap, copy);
+	}
+}
+
+static void add_all(struct builder *b, const struct frame_table *old, const uint64_t *addresses,
+		    const struct elf_frames *fresh)
+{
+	size_t n = old->n + fresh->n, i = 0;
+
+	b->addresses = mem_new(n + 1, sizeof(*b->addresses));
+	b->first = mem_zeroed(n + 1, sizeof(*b->first));
+	add_old_functions(b, old);
+	for (size_t j = 0; j < fresh->n; j++) {
+		while (i < old->n && old->addresses[i] < addresses[j])
+			add_old(b, old, i++);
+		add_fresh(b, addresses[j], fresh, j);
+	}
+	while (i < old->n)
+		add_old(b, old, i++);
+	name_functions(b);
+}
+
+/* ------------------------------------------------------------------ bytes */
+
+static void print_texts(const struct builder *b, struct out *o)
+{
+	uint32_t end = 0;
+
+	for (size_t i = 0; i < b->ntexts; i++) {
+		end += (uint32_t)b->texts[i].n;
+		out_bytes(o, &end, sizeof(end));
+	}
+	for (size_t i = 0; i < b->ntexts; i++)
+		out_str(o, b->texts[i]);
+}
+
+static void seal(struct out *o)
+{
+	struct table_header *h = (void *)o->p;
+
+	h->checksum = hash_bytes(o->p + FRAME_TABLE_UNSUMMED, o->n - FRAME_TABLE_UNSUMMED,
+				 FRAME_TABLE_MAGIC);
+}
+
+static int print(const struct builder *b, struct out *o, struct err *err)
+{
+	struct table_header h = {
+		.magic = FRAME_TABLE_MAGIC,
+		.naddresses = b->naddresses,
+		.nframes = b->nframes,
+		.nfunctions = b->nfunctions,
+		.ntexts = b->ntexts,
+		.nbytes = b->nbytes,
+	};
+
+	if (b->nbytes > UINT32_MAX || b->nframes > UINT32_MAX)
+		return err_set(err, -EFBIG, "too many frames");
+	out_bytes(o, &h, sizeof(h));
+	out_bytes(o, b->addresses, b->naddresses * sizeof(*b->addresses));
+	out_bytes(o, b->first, (b->naddresses + 1) * sizeof(*b->first));
+	out_bytes(o, b->frames, b->nframes * sizeof(*b->frames));
+	out_bytes(o, b->functions, b->nfunctions * sizeof(*b->functions));
+	print_texts(b, o);
+	if (o->error)
+		return err_set(err, o->error, "out of memory");
+	seal(o);
+	return 0;
+}
+
+int frame_table_build(const struct frame_table *old, const uint64_t *addresses,
+		      const struct elf_frames *fresh, struct out *to, struct err *err)
+{
+	struct builder b = { .memo = mem_zeroed(MEMO, sizeof(*b.memo)) };
+	int rc;
+
+	table_init(&b.text_index, 1024);
+	table_init(&b.function_index, 1024);
+	for (size_t i = 0; i < PAR_MOST; i++)
+		arena_init(&b.arenas[i], ARENA_BUDGET);
+	add_all(&b, old, addresses, fresh);
+	rc = print(&b, to, err);
+	for (size_t i = 0; i < PAR_MOST; i++)
+		arena_release(&b.arenas[i]);
+	table_release(&b.text_index);
+	table_release(&b.function_index);
+	free(b.memo);
+	free(b.texts);
+	free(b.functions);
+	free(b.frames);
+	free(b.addresses);
+	free(b.first);
+	return rc;
+}
