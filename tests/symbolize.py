@@ -272,17 +272,17 @@ def t_go_programs_have_the_reference_s_names_files_and_lines():
     folder = TMP / "gone"
     folder.mkdir(exist_ok=True)
     (folder / "main.go").write_text(GO_SOURCE)
-    subprocess.run([GO, "build", "-o", folder / "program", folder / "main.go"], check=True, timeout=LIMIT * 5,
-                   env=binaries.environment() | {"GO111MODULE": "off"}, capture_output=True)
-    path = folder / "program"
-    at = addresses(path, r"^main\.|^runtime\.(mallocgc|gcDrain)$")
-    whole = profile(path, at, "go", with_id=False, id_="")
-    ours, theirs = read_raw(sonde("-raw", whole)[0]), read_raw(reference("-raw", whole))
-    assert len(ours) == len(theirs) == len(at)
-    for a in at:
-        # The reference has one frame: the outermost name, the innermost line.
-        (name, file, line), = theirs[a]
-        assert (ours[a][-1][0], ours[a][0][1:]) == (name, (file, line)), (hex(a), ours[a], theirs[a])
+    for name, flags in (("full", ""), ("stripped", "-s -w")):
+        subprocess.run([GO, "build", f"-ldflags={flags}", "-o", folder / name, folder / "main.go"], check=True,
+                       timeout=LIMIT * 5, env=binaries.environment() | {"GO111MODULE": "off"}, capture_output=True)
+        at = addresses(folder / "full", r"^main\.|^runtime\.(mallocgc|gcDrain)$")
+        whole = profile(folder / name, at, "go", with_id=False)
+        ours, theirs = read_raw(sonde("-raw", whole)[0]), read_raw(reference("-raw", whole))
+        assert len(ours) == len(theirs) == len(at)
+        for a in at:
+            # The reference has one frame: the outermost name, the innermost line.
+            (function, file, line), = theirs[a]
+            assert (ours[a][-1][0], ours[a][0][1:]) == (function, (file, line)), (name, hex(a), ours[a], theirs[a])
 
 
 GO_SOURCE = """\

@@ -89,6 +89,8 @@ static void intern_batch(struct strings *s, const struct str *keys, size_t n, ui
 
 void strings_intern(struct strings *s, const struct str *keys, size_t n, uint32_t *numbers)
 {
+	while ((s->index.used + n) * 3 > s->index.mask * 2) /* now, while few have to move */
+		table_rebuild(&s->index, hash_string, s);
 	for (size_t i = 0; i < n; i += BATCH)
 		intern_batch(s, keys + i, n - i < BATCH ? n - i : BATCH, numbers + i);
 }

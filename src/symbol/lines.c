@@ -11,10 +11,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-void line_adder_init(struct line_adder *a, struct profile *p)
+void line_adder_init(struct line_adder *a, struct profile *p, size_t expected)
 {
 	*a = (struct line_adder){ .p = p };
-	table_init(&a->index, 0);
+	table_init(&a->index, expected);
 }
 
 static uint64_t hash_function(const struct function *f)

@@ -24,7 +24,8 @@ struct line_adder {
 	size_t shared; /* functions from here on may be shared */
 };
 
-void line_adder_init(struct line_adder *a, struct profile *p);
+/* 'expected' is about how many functions there will be. */
+void line_adder_init(struct line_adder *a, struct profile *p, size_t expected);
 
 /* The function that is like 'f', new if there is none; for line_add().  The id is of no matter. */
 uint32_t line_adder_function(struct line_adder *a, struct function f);

@@ -169,14 +169,6 @@ static bool knows_lines(const struct frame_table *t, size_t from, size_t to)
 	return false;
 }
 
-/* The string of the profile that is text 'i' of the job's table. */
-static uint32_t string_of(struct profile *p, const struct job *job, uint32_t i)
-{
-	if (job->strings[i] == NONE)
-		job->strings[i] = profile_intern_copy(p, frame_table_text(&job->found.table, i));
-	return job->strings[i];
-}
-
 /* The function of the profile that is function 'i' of the job's table. */
 static uint32_t function_of(struct line_adder *a, const struct job *job, uint32_t i)
 {
@@ -184,9 +176,9 @@ static uint32_t function_of(struct line_adder *a, const struct job *job, uint32_
 
 	if (job->functions[i] == NONE) {
 		struct function fn = {
-			.name = string_of(a->p, job, f->readable),
-			.system_name = string_of(a->p, job, f->name),
-			.file = string_of(a->p, job, f->file),
+			.name = job->strings[f->readable],
+			.system_name = job->strings[f->name],
+			.file = job->strings[f->file],
 			.start_line = f->start_line,
 		};
 
@@ -233,16 +225,6 @@ static uint32_t *make_map(size_t n)
 	return map;
 }
 
-static void make_maps(struct symbolizer *s)
-{
-	for (size_t i = 0; i < s->binaries.n; i++) {
-		struct job *job = &s->jobs[i];
-
-		job->functions = make_map(job->found.table.nfunctions);
-		job->strings = make_map(job->found.table.ntexts);
-	}
-}
-
 /* Where in its table each location is, or NONE: a walk, since both are in ascending order. */
 static uint32_t *find_slots(const struct symbolizer *s)
 {
@@ -264,13 +246,70 @@ static uint32_t *find_slots(const struct symbolizer *s)
 	return slots;
 }
 
+static void want_text(const struct job *job, uint32_t i)
+{
+	job->strings[i] = 0;
+}
+
+/* Marks texts of the functions that occur at an address of the table. */
+static void want_texts(const struct job *job, uint32_t slot)
+{
+	const struct frame_table *t = &job->found.table;
+
+	for (uint32_t i = t->first[slot]; i < t->first[slot + 1]; i++) {
+		const struct table_function *f = &t->functions[t->frames[i].function];
+
+		want_text(job, f->readable);
+		want_text(job, f->name);
+		want_text(job, f->file);
+	}
+}
+
+/* Gives the profile all texts that are wanted, in the order of the table: that is the fast one. */
+static void intern_texts(struct profile *p, const struct job *job)
+{
+	const struct frame_table *t = &job->found.table;
+	AUTO(freep) struct str *keys = mem_new(t->ntexts + 1, sizeof(*keys));
+	AUTO(freep) uint32_t *numbers = mem_new(t->ntexts + 1, sizeof(*numbers));
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < t->ntexts; i++) {
+		if (job->strings[i] != NONE)
+			keys[n++] = frame_table_text(t, i);
+	}
+	strings_intern(p->strings, keys, n, numbers);
+	n = 0;
+	for (uint32_t i = 0; i < t->ntexts; i++) {
+		if (job->strings[i] != NONE)
+			job->strings[i] = numbers[n++];
+	}
+}
+
+/* Returns how many functions there may be. */
+static size_t prepare_jobs(struct symbolizer *s, const uint32_t *slots)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->binaries.n; i++) {
+		s->jobs[i].functions = make_map(s->jobs[i].found.table.nfunctions);
+		s->jobs[i].strings = make_map(s->jobs[i].found.table.ntexts);
+		n += s->jobs[i].found.table.nfunctions;
+	}
+	for (size_t i = 0; i < s->nitems; i++) {
+		if (slots[s->items[i].location] != NONE)
+			want_texts(&s->jobs[s->items[i].binary], slots[s->items[i].location]);
+	}
+	for (size_t i = 0; i < s->binaries.n; i++)
+		intern_texts(s->p, &s->jobs[i]);
+	return n;
+}
+
 static int apply(struct symbolizer *s, struct err *err)
 {
 	AUTO(freep) uint32_t *slots = find_slots(s);
 	struct line_adder a;
 
-	make_maps(s);
-	line_adder_init(&a, s->p);
+	line_adder_init(&a, s->p, prepare_jobs(s, slots));
 	for (uint32_t i = 0; i < s->p->nlocations; i++) {
 		struct location *l = &s->p->locations[i];
 		const struct job *job;

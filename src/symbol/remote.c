@@ -357,7 +357,7 @@ int symbolize_remotely(struct profile *p, const struct remote_options *o, bool f
 
 	if (!o->sources || o->sources->n == 0)
 		return 0;
-	line_adder_init(&adder, p);
+	line_adder_init(&adder, p, 0);
 	for (uint32_t i = 0; rc == 0 && i < p->nmappings; i++) {
 		struct mapping *m = &p->mappings[i];
 
