@@ -1,0 +1,47 @@
+/*
+ * os.h - what the runtime takes from the system: memory, time, files, locks
+ *
+ * None of it calls malloc() or stdio.  Everything may be called from hooks; what may also be called
+ * from a signal handler says so.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RUNTIME_OS_H
+#define RUNTIME_OS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Zeroed pages, counted in sonde__stats.own_bytes; NULL when the system has none. */
+void *sonde__map(size_t bytes);
+void sonde__unmap(void *p, size_t bytes);
+
+/* Handler-safe. */
+uint64_t sonde__now(void);        /* CLOCK_MONOTONIC, ns */
+uint64_t sonde__thread_cpu(void); /* CPU time of this thread, ns */
+int sonde__tid(void);             /* asks the kernel */
+
+uint64_t sonde__wall(void); /* CLOCK_REALTIME, ns */
+
+/*
+ * A lock that a thread holds for a few instructions only.  sonde__trylock() is handler-safe; the
+ * others are not.  fork() in another thread may leave it locked in the child: fork.c takes all.
+ */
+struct sonde__lock {
+	atomic_uint state;
+};
+void sonde__lock(struct sonde__lock *l);
+bool sonde__trylock(struct sonde__lock *l);
+void sonde__unlock(struct sonde__lock *l);
+
+/* The whole of a (small) file into mapped memory; NULL on failure.  Free with sonde__unmap(). */
+char *sonde__slurp(const char *path, size_t max, size_t *size, size_t *mapped);
+
+/* vsnprintf() for %s %.*s %d %u %zu %llu %llx %c %%, always terminated; handler-safe. */
+size_t sonde__format(char *to, size_t cap, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif /* RUNTIME_OS_H */

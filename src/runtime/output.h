@@ -1,0 +1,53 @@
+/*
+ * output.h - profiles as bytes: profile.proto, named, gzipped
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RUNTIME_OUTPUT_H
+#define RUNTIME_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SONDE__TYPES = 4, SONDE__LABELS = 8 };
+
+struct sonde__value_type {
+	const char *type, *unit;
+};
+
+/* A label has a text, or a number. */
+struct sonde__label {
+	const char *key, *text;
+	int64_t number;
+	const char *unit;
+};
+
+/* A profile in the making; all memory is mapped, and bounded. */
+struct sonde__output;
+
+struct sonde__output_head {
+	struct sonde__value_type types[SONDE__TYPES];
+	size_t ntypes;
+	struct sonde__value_type period_type;
+	int64_t period;
+	const char *default_type; /* or NULL */
+	uint64_t time, duration;  /* ns */
+	bool symbolize;           /* function names from symbol tables */
+};
+
+struct sonde__output *sonde__output_new(const struct sonde__output_head *head);
+/* Adds to the sample with that stack and those labels. */
+void sonde__output_add(struct sonde__output *o, uint32_t stack, const int64_t *values,
+		       const struct sonde__label *labels, size_t nlabels);
+void sonde__output_comment(struct sonde__output *o, const char *text);
+/* p1 - p0, as Go computes deltas: 'o' becomes the difference to 'before', which is consumed. */
+void sonde__output_subtract(struct sonde__output *o, struct sonde__output *before);
+/* The gzipped bytes, in mapped memory; NULL when there is none. */
+uint8_t *sonde__output_finish(struct sonde__output *o, size_t *n, size_t *mapped);
+void sonde__output_free(struct sonde__output *o);
+
+/* The name of the function at 'pc' from the symbol tables, or NULL; lives as long as its module. */
+const char *sonde__name(uint64_t pc, uint64_t *start);
+
+#endif /* RUNTIME_OUTPUT_H */

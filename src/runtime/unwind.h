@@ -1,0 +1,53 @@
+/*
+ * unwind.h - the stack of a thread, without frame pointers, locks or help from the C library
+ *
+ * Tables are made from .eh_frame by the agent, never changed, and swapped as a whole; readers need
+ * no lock.  Code without a table is walked by frame pointer.  Every load from the stack is checked
+ * against the thread's bounds.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RUNTIME_UNWIND_H
+#define RUNTIME_UNWIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+/* A binary in memory, as it was when the snapshot was taken. */
+struct sonde__module {
+	uint64_t start, end; /* of its executable mapping */
+	uint64_t offset;     /* of 'start' in the file */
+	uint64_t bias;       /* address in memory minus address in the file */
+	const char *path;    /* "" for the vdso */
+	const uint8_t *build_id;
+	size_t nbuild_id;
+	const struct sonde__table *table; /* private: NULL without .eh_frame */
+};
+
+struct sonde__modules {
+	size_t n;
+	const struct sonde__module *at; /* by address; the program itself is 'main' */
+	size_t main;
+	uint64_t generation;
+};
+
+/*
+ * sonde__modules_refresh() takes a new snapshot if libraries were loaded or unloaded since the last
+ * one (or at first).  The agent calls it, and dlopen() hooks ask it to.  Old snapshots stay valid:
+ * they are few, small parts are shared, and a sampler may still be reading one.
+ */
+bool sonde__modules_refresh(void);
+const struct sonde__modules *sonde__modules(void); /* the newest; never NULL after a refresh */
+
+/*
+ * Both store up to 'max' addresses, innermost first, and return how many.  The first is the place
+ * itself; all others are return addresses.  sonde__unwind() starts at its caller's caller,
+ * leaving out 'skip' more; sonde__unwind_signal() at the interrupted instruction.  Both are
+ * handler-safe.  Without a snapshot only frame pointers are used.
+ */
+size_t sonde__unwind(uint64_t *pcs, size_t max, size_t skip);
+size_t sonde__unwind_signal(const ucontext_t *uc, uint64_t *pcs, size_t max);
+
+#endif /* RUNTIME_UNWIND_H */
