@@ -15,7 +15,7 @@ build/build.ninja:
 	meson setup build --prefix=$(PREFIX)
 
 build: build/build.ninja
-	ninja -C build sonde
+	ninja -C build sonde libsonde.so libsonde.a
 
 # What the tool looks like, on a profile that comes with the project.
 run: build
