@@ -88,11 +88,12 @@ def file_headers():
 
 
 def unique_names():
-    """One base name, one module: 'build.c' can be said aloud without its folder."""
+    """One base name, one module: 'build.c' can be said aloud without its folder.  What lives in
+    other people's processes is a program of its own."""
     seen = {}
     for path in files("src"):
         if path.suffix in (".c", ".h"):
-            other = seen.setdefault(path.name, path)
+            other = seen.setdefault((path.parent.name == "runtime", path.name), path)
             if other != path:
                 yield f"{name(path)}: there is a {name(other)} already"
 
