@@ -9,6 +9,7 @@
 #ifndef RUNTIME_OS_H
 #define RUNTIME_OS_H
 
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,8 +41,16 @@ void sonde__unlock(struct sonde__lock *l);
 /* The whole of a (small) file into mapped memory; NULL on failure.  Free with sonde__unmap(). */
 char *sonde__slurp(const char *path, size_t max, size_t *size, size_t *mapped);
 
-/* vsnprintf() for %s %.*s %d %u %zu %llu %llx %c %%, always terminated; handler-safe. */
+/*
+ * snprintf() for %s %.*s %d %u %zu %lu %llu %x %llx %p %c %%, widths and leading zeros; always
+ * terminated; returns what there would be to write; handler-safe.
+ */
 size_t sonde__format(char *to, size_t cap, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+size_t sonde__vformat(char *to, size_t cap, const char *fmt, va_list args)
+	__attribute__((format(printf, 3, 0)));
+
+/* A system call; what the kernel answered (negative errno), errno untouched.  Handler-safe. */
+long sonde__syscall(long number, long a, long b, long c, long d, long e, long f);
 
 #endif /* RUNTIME_OS_H */
