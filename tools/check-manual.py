@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does the manual tell of every flag the program offers, and of no other?
 
-usage: check-manual.py SONDE MANUAL		MANUAL as man(1) reads it
+usage: check-manual.py SONDE MANUAL [COMMAND]	MANUAL as man(1) reads it
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -10,11 +10,12 @@ import subprocess
 import sys
 
 sonde, manual = sys.argv[1:3]
-usage = subprocess.run([sonde, "-h"], capture_output=True, text=True)
-offered = set(re.findall(r"^ +-(\w+)\b", usage.stdout + usage.stderr, re.M))
+command = sys.argv[3:]
+usage = subprocess.run([sonde, *command, "--help"], capture_output=True, text=True)
+offered = set(re.findall(r"^ +--?([\w-]+)\b", usage.stdout + usage.stderr, re.M))
 with open(manual) as f:
     text = re.sub(r"\\f[BRIP]|\\&", "", f.read()).replace("\\-", "-")
-told = set(re.findall(r"^-(\w+)", text, re.M))
+told = set(re.findall(r"^--?(\w[\w-]*)", text, re.M))
 
 if not offered or not told:
     sys.exit(f"{len(offered)} flags offered, {len(told)} in the manual: nothing to check")

@@ -11,6 +11,7 @@
 #include "base/xalloc.h"
 #include "ui/commands.h"
 #include "ui/options.h"
+#include "ui/run.h"
 #include "ui/usage.h"
 
 #include <errno.h>
@@ -131,6 +132,26 @@ static void entries_write(struct entries *l, struct out *o, entry_fn *fn)
 	entries_init(l);
 }
 
+static void add_run(struct entries *l)
+{
+	for (const struct run_flag *f = run_flags; f->name; f++)
+		vec_push(l->at, l->n, l->cap,
+			 ((struct entry){ .name = f->name,
+					  .value = f->value,
+					  .help = f->help,
+					  .files = f->kind == RUN_FILE }));
+}
+
+/* The flags of "sonde run", of which there are two dashes to be shown. */
+static void each_of_run(struct out *o, entry_fn *fn)
+{
+	struct entries l;
+
+	entries_init(&l);
+	add_run(&l);
+	entries_write(&l, o, fn);
+}
+
 /* For completion: what cannot be used is not offered. */
 static void each_usable(struct out *o, entry_fn *fn)
 {
@@ -219,6 +240,18 @@ static void dump_man(struct out *o)
 	entries_write(&l, o, man_entry);
 }
 
+static void man_run_entry(struct out *o, const struct entry *e)
+{
+	out_text(o, "*-*");
+	man_entry(o, e);
+}
+
+static void dump_man_run(struct out *o)
+{
+	out_text(o, "# OPTIONS\n\n");
+	each_of_run(o, man_run_entry);
+}
+
 static void bash_flag(struct out *o, const struct entry *e)
 {
 	out_printf(o, "-%s\n", e->name);
@@ -238,6 +271,8 @@ static void dump_bash(struct out *o)
 		    "# SPDX-License-Identifier: Apache-2.0\n\n"
 		    "_sonde_flags='");
 	each_usable(o, bash_flag);
+	out_text(o, "'\n_sonde_run_flags='");
+	each_of_run(o, bash_flag);
 	out_text(o, "'\n\n"
 		    "# What follows a flag: nothing, files, some words, or anything.\n"
 		    "_sonde_value() {\n"
@@ -258,9 +293,9 @@ static void out_quoted(struct out *o, const struct entry *e, const char *special
 	}
 }
 
-static void zsh_entry(struct out *o, const struct entry *e)
+static void zsh_flag(struct out *o, const struct entry *e, const char *dash)
 {
-	out_printf(o, "\t'-%s%s[", e->name, e->value ? "=" : "");
+	out_printf(o, "\t'%s%s%s[", dash, e->name, e->value ? "=" : "");
 	out_quoted(o, e, "[]:\\");
 	out_char(o, ']');
 	if (e->words)
@@ -270,18 +305,30 @@ static void zsh_entry(struct out *o, const struct entry *e)
 	out_text(o, "'\n");
 }
 
+static void zsh_entry(struct out *o, const struct entry *e)
+{
+	zsh_flag(o, e, "-");
+}
+
+static void zsh_run_entry(struct out *o, const struct entry *e)
+{
+	zsh_flag(o, e, "--");
+}
+
 static void dump_zsh(struct out *o)
 {
 	out_text(o, "#compdef sonde\n"
 		    "# SPDX-License-Identifier: Apache-2.0\n\n"
 		    "local -a sonde_flags=(\n");
 	each_usable(o, zsh_entry);
+	out_text(o, ")\nlocal -a sonde_run_flags=(\n");
+	each_of_run(o, zsh_run_entry);
 	out_text(o, ")\n\n");
 }
 
-static void fish_entry(struct out *o, const struct entry *e)
+static void fish_flag(struct out *o, const struct entry *e, const char *kind)
 {
-	out_printf(o, "complete -c sonde -o %s -d '", e->name);
+	out_printf(o, "complete -c sonde %s %s -d '", kind, e->name);
 	out_quoted(o, e, "\\");
 	out_char(o, '\'');
 	if (e->words)
@@ -291,11 +338,22 @@ static void fish_entry(struct out *o, const struct entry *e)
 	out_char(o, '\n');
 }
 
+static void fish_entry(struct out *o, const struct entry *e)
+{
+	fish_flag(o, e, "-n 'not __fish_seen_subcommand_from run' -o");
+}
+
+static void fish_run_entry(struct out *o, const struct entry *e)
+{
+	fish_flag(o, e, "-n '__fish_seen_subcommand_from run' -l");
+}
+
 static void dump_fish(struct out *o)
 {
 	out_text(o, "# fish completion for sonde\n"
 		    "# SPDX-License-Identifier: Apache-2.0\n\n");
 	each_usable(o, fish_entry);
+	each_of_run(o, fish_run_entry);
 }
 
 int dump(const char *what, struct out *o, struct err *err)
@@ -303,11 +361,8 @@ int dump(const char *what, struct out *o, struct err *err)
 	static const struct {
 		const char *name;
 		void (*fn)(struct out *o);
-	} kinds[] = { { "usage", usage_write },
-		      { "man", dump_man },
-		      { "bash", dump_bash },
-		      { "zsh", dump_zsh },
-		      { "fish", dump_fish } };
+	} kinds[] = { { "usage", usage_write }, { "man", dump_man }, { "man-run", dump_man_run },
+		      { "bash", dump_bash },    { "zsh", dump_zsh }, { "fish", dump_fish } };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (strcmp(what, kinds[i].name) == 0) {
@@ -315,6 +370,6 @@ int dump(const char *what, struct out *o, struct err *err)
 			return 0;
 		}
 	}
-	return err_set(err, -EINVAL, "cannot dump options as '%s': usage, man, bash, zsh or fish",
-		       what);
+	return err_set(err, -EINVAL,
+		       "cannot dump options as '%s': usage, man, man-run, bash, zsh or fish", what);
 }

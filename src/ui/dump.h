@@ -12,7 +12,7 @@
 struct err;
 struct out;
 
-/* 'what' is "usage", "man", "bash", "zsh" or "fish"; -EINVAL for anything else. */
+/* 'what' is "usage", "man", "man-run", "bash", "zsh" or "fish"; -EINVAL for anything else. */
 int dump(const char *what, struct out *o, struct err *err);
 
 #endif /* UI_DUMP_H */

@@ -16,6 +16,7 @@
 #include "ui/commands.h"
 #include "ui/dump.h"
 #include "ui/load.h"
+#include "ui/run.h"
 #include "ui/shell.h"
 #include "ui/show.h"
 #include "ui/terminal.h"
@@ -105,18 +106,20 @@ static int print_version(void)
  * "./help". */
 static const struct word {
 	const char *name;
-	int (*run)(void);
+	int (*run)(void);                       /* one that takes no arguments; or */
+	int (*run_with)(int argc, char **argv); /* one that does, and finds all as it was */
 } words[] = {
-	{ "help", print_usage },
-	{ "version", print_version },
+	{ "help", print_usage, NULL },
+	{ "version", print_version, NULL },
+	{ "run", NULL, run_main },
 };
 
 static const struct word *own_word(int argc, char **argv)
 {
 	bool is_pprof = argc > 0 && str_is(str_base(str_of(argv[0])), "pprof");
 
-	for (size_t i = 0; argc == 2 && !is_pprof && i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcmp(argv[1], words[i].name) == 0)
+	for (size_t i = 0; argc > 1 && !is_pprof && i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(argv[1], words[i].name) == 0 && (argc == 2 || words[i].run_with))
 			return &words[i];
 	}
 	return NULL;
@@ -207,6 +210,8 @@ int main(int argc, char **argv)
 	struct err err = { "" };
 	int rc;
 
+	if (word && word->run_with)
+		return word->run_with(argc - 1, argv + 1);
 	keep_memory();
 	use_time_zone();
 	terminal_init(&terminal);

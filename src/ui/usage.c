@@ -200,6 +200,9 @@ void usage_write(struct out *o)
 	}
 	line_add(&ours, "-", "version", "Show the version and what was built in");
 	lines_write(&ours, o);
+	out_text(o, "\n  Commands of sonde:\n");
+	out_printf(o, "    %-16s %s\n", "run",
+		   "Start a program with libsonde in it; see sonde run --help");
 }
 
 void usage_write_help(struct out *o)

@@ -1,0 +1,157 @@
+"""What the tests of libsonde share: programs with the library in them, requests, TAP.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+LIMIT = 120  # seconds for any one command; a hang is a failure, not a slow machine
+TMP = pathlib.Path(tempfile.mkdtemp(prefix="guest."))
+
+
+class Skip(Exception):
+    """The case needs something this machine does not have."""
+
+
+def argument(name):
+    """The path that follows --name on the command line."""
+    flag = "--" + name
+    assert flag in sys.argv, f"{flag} is missing"
+    return str(pathlib.Path(sys.argv[sys.argv.index(flag) + 1]).resolve())
+
+
+def tool(name):
+    """A program of the system's, also of those that only root's PATH has."""
+    path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if not path:
+        raise Skip(f"there is no {name}")
+    return path
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def clean(**more):
+    """An environment in which nothing is switched on, but what is asked for here."""
+    env = {k: v for k, v in os.environ.items()
+           if not k.startswith("SONDE_") and not k.endswith("_PPROF_ADDR") and
+           k not in ("ENABLE_PROFILER", "LD_PRELOAD")}
+    return env | {k: str(v) for k, v in more.items()}
+
+
+def guest_env(lib, port, **more):
+    """An environment with the library preloaded, and all on."""
+    return clean(LD_PRELOAD=lib, SONDE_ADDR=f"127.0.0.1:{port}", SONDE_LOG=TMP / "log", **more)
+
+
+def run(*args, status=0, **kw):
+    done = subprocess.run([str(a) for a in args], capture_output=True, timeout=LIMIT,
+                          stdin=subprocess.DEVNULL, **kw)
+    if status is not None:
+        assert done.returncode == status, \
+            f"{args}: status {done.returncode}\n{done.stdout[-2000:]!r}\n{done.stderr[-2000:]!r}"
+    return done
+
+
+def compile_c(name, text, *flags, compiler="cc"):
+    """A program of these lines."""
+    suffix = ".cc" if compiler == "c++" else ".c"
+    source, program = TMP / (name + suffix), TMP / name
+    source.write_text(text)
+    run(tool(compiler), "-g", "-O1", "-o", program, source, *flags)
+    return str(program)
+
+
+def until(what, condition, seconds=60):
+    """Waits for something that is bound to happen."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"{what}: not in {seconds} s")
+
+
+@contextlib.contextmanager
+def started(*args, **kw):
+    """A program that runs while the block does, and is then asked, and at last made, to end."""
+    p = subprocess.Popen([str(a) for a in args], stdin=subprocess.DEVNULL, **kw)
+    try:
+        yield p
+    finally:
+        if p.poll() is None:
+            p.send_signal(signal.SIGTERM)
+            try:
+                p.wait(20)
+            except subprocess.TimeoutExpired:
+                p.kill()
+                p.wait()
+
+
+def fetch(port, path, timeout=60, **headers):
+    """Status and body; (0, b"") if nobody answers."""
+    rq = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers)
+    try:
+        with urllib.request.urlopen(rq, timeout=timeout) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as e:
+        return e.code, e.read()
+    except OSError:
+        return 0, b""
+
+
+def listens(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    except OSError:
+        return False
+    return True
+
+
+def answers(port):
+    """Waits until the endpoint is there."""
+    until(f"an answer on port {port}", lambda: fetch(port, "/debug/pprof/cmdline")[0] == 200)
+
+
+def attempt(case):
+    try:
+        case()
+    except Skip as why:
+        return None, str(why)
+    except Exception as e:  # noqa: BLE001 - a case may fail in any way
+        return f"{type(e).__name__}: {e}", None
+    return None, None
+
+
+def main(names, wanted=()):
+    """Every function in 'names' that starts with "t_" is one TAP case."""
+    cases = [(n, f) for n, f in names.items()
+             if n.startswith("t_") and (not wanted or n[2:] in wanted)]
+    if not cases:
+        print("Bail out! no such case")
+        return 1
+    failed = 0
+    print(f"1..{len(cases)}", flush=True)
+    for i, (name, case) in enumerate(cases, 1):
+        wrong, skipped = attempt(case)
+        failed += wrong is not None
+        note = f" # SKIP {skipped}" if skipped else ""
+        print(f"{'not ' if wrong else ''}ok {i} - {name[2:].replace('_', ' ')}{note}", flush=True)
+        for text in (wrong or "").splitlines():
+            print(f"# {text}", flush=True)
+    shutil.rmtree(TMP, ignore_errors=True)
+    return failed > 0
