@@ -42,6 +42,17 @@ bool sonde__modules_refresh(void);
 const struct sonde__modules *sonde__modules(void); /* the newest; never NULL after a refresh */
 
 /*
+ * The module that 'pc' lies in, now or, if there is none now, before it was unloaded (for the last
+ * thousand of those); NULL if there never was one.  Any thread.
+ */
+const struct sonde__module *sonde__module_at(uint64_t pc);
+
+/* fork.c: around fork(), so that no lock of the dynamic linker is held by us in the child. */
+void sonde__modules_fork_prepare(void);
+void sonde__modules_fork_parent(void);
+void sonde__modules_fork_child(void);
+
+/*
  * Both store up to 'max' addresses, innermost first, and return how many.  The first is the place
  * itself; all others are return addresses.  sonde__unwind() starts at its caller's caller,
  * leaving out 'skip' more; sonde__unwind_signal() at the interrupted instruction.  Both are

@@ -1,0 +1,56 @@
+/*
+ * rule-cache.h - address to unwind rule, in one load
+ *
+ * A direct-mapped cache all threads share.  An entry is one word: the rule, and the bits of the
+ * address that its place in the cache does not tell, so that a reader cannot see half of one.
+ * A new snapshot of modules empties it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RUNTIME_RULE_CACHE_H
+#define RUNTIME_RULE_CACHE_H
+
+#include "runtime/unwind-rule.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	CACHE_BITS = 13,
+	CACHE_SIZE = 1 << CACHE_BITS,
+	ADDRESS_BITS = 64 - RULE_BITS + CACHE_BITS, /* 48 */
+};
+
+extern _Atomic(uint64_t) sonde__rule_cache[CACHE_SIZE];
+
+static inline _Atomic(uint64_t) *cache_slot(uint64_t pc)
+{
+	return &sonde__rule_cache[(pc ^ pc >> CACHE_BITS) % CACHE_SIZE];
+}
+
+/* Whether 'entry', from the slot of 'pc', is for it; 0 is no entry. */
+static inline bool cache_hit(uint64_t entry, uint64_t pc)
+{
+	return entry >> RULE_BITS == pc >> CACHE_BITS && entry != 0;
+}
+
+static inline uint32_t cache_rule(uint64_t entry)
+{
+	return entry & ((1u << RULE_BITS) - 1);
+}
+
+/* The rule at 'pc' from the newest snapshot, which is put into the cache; false: in no module. */
+bool sonde__rule_find(uint64_t pc, uint32_t *rule);
+
+static inline bool sonde__rule_at(uint64_t pc, uint32_t *rule)
+{
+	uint64_t entry = atomic_load_explicit(cache_slot(pc), memory_order_relaxed);
+
+	if (__builtin_expect(!cache_hit(entry, pc), 0))
+		return sonde__rule_find(pc, rule);
+	*rule = cache_rule(entry);
+	return true;
+}
+
+#endif /* RUNTIME_RULE_CACHE_H */

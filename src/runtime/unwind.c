@@ -1,0 +1,322 @@
+/*
+ * unwind.c - walk a stack by rules from tables, or else by frame pointers
+ *
+ * A walk stops at anything that cannot be a stack: an address outside of it, a frame that does not
+ * lie above the one before or is larger than a megabyte, a return address outside of all modules.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/unwind.h"
+
+#include "runtime/os.h"
+#include "runtime/rule-cache.h"
+#include "runtime/runtime.h"
+#include "runtime/thread.h"
+#include "runtime/unwind-arch.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#define FRAME_MAX (1ull << 20)
+enum { PAGE = 4096, RED_ZONE = 128 };
+
+enum step { STEP_ON, STEP_END, STEP_BROKEN };
+
+struct walk {
+	uint64_t pc, sp, fp;
+	uint64_t extra;     /* x86-64: r10, aarch64: x30; valid where 'exact' is set */
+	uint64_t low, high; /* loads from here cannot fault */
+	bool exact;         /* 'pc' was interrupted, and is not a return address */
+};
+
+/* Whether a word at 'address' can be read, from the kernel: EFAULT comes before EINVAL. */
+static bool is_readable(uint64_t address)
+{
+	return sonde__syscall(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0) != -EFAULT;
+}
+
+/* Moves or extends the part that may be read to the page of 'address', if there is one. */
+static bool widen(struct walk *w, uint64_t address)
+{
+	uint64_t page = address & ~(uint64_t)(PAGE - 1);
+
+	if (address % 8 != 0 || !is_readable(address))
+		return false;
+	if (page == w->high) {
+		w->high += PAGE;
+	} else {
+		w->low = page;
+		w->high = page + PAGE;
+	}
+	return true;
+}
+
+/* The word at 'address'; false if there is none that can be read. */
+static inline bool load(struct walk *w, uint64_t address, uint64_t *v)
+{
+	if (__builtin_expect(address < w->low || address > w->high - 8 || address % 8 != 0, 0) &&
+	    !widen(w, address))
+		return false;
+	*v = *(const uint64_t *)(uintptr_t)address; /* NOLINT: checked above */
+	return true;
+}
+
+/*
+ * What of the stack 'sp' is on can be read: up to its end on the thread's own; elsewhere (stacks of
+ * coroutines, alternate signal stacks, threads we know nothing of) each page is asked for.
+ */
+static void find_bounds(struct walk *w)
+{
+	const struct sonde__thread *self = sonde__tls.self;
+
+	w->low = 0;
+	w->high = 8;
+	if (self == NULL || w->sp < self->stack_low || w->sp >= self->stack_high)
+		return;
+	w->low = w->sp - self->stack_low > RED_ZONE ? w->sp - RED_ZONE : self->stack_low;
+	w->high = self->stack_high;
+}
+
+static bool is_frame(const struct walk *w, uint64_t cfa)
+{
+	return cfa - w->sp - 1 < FRAME_MAX;
+}
+
+/* The return address and frame pointer are a pair at the frame pointer, on both architectures. */
+static enum step by_frame_pointer(struct walk *w)
+{
+	uint64_t fp, pc;
+
+	if (w->fp == 0)
+		return STEP_END;
+	if (w->fp < w->sp || !is_frame(w, w->fp + 16) || !load(w, w->fp, &fp) ||
+	    !load(w, w->fp + 8, &pc))
+		return STEP_BROKEN;
+	w->sp = w->fp + 16;
+	w->fp = fp;
+	w->pc = strip_signature(pc);
+	w->exact = false;
+	return STEP_ON;
+}
+
+static enum step by_signal_frame(struct walk *w)
+{
+	struct walk to = *w;
+
+	if (!load(&to, w->sp + signal_frame.pc, &to.pc) ||
+	    !load(&to, w->sp + signal_frame.fp, &to.fp) ||
+	    !load(&to, w->sp + signal_frame.extra, &to.extra) ||
+	    !load(&to, w->sp + signal_frame.sp, &to.sp))
+		return STEP_BROKEN;
+	to.exact = true;
+	find_bounds(&to);
+	*w = to;
+	return STEP_ON;
+}
+
+/* Code without a table may be where signal handlers return to. */
+static bool is_sigreturn(uint64_t pc)
+{
+	if (!is_readable(pc) || !is_readable(pc + sizeof(sigreturn_code) - 8))
+		return false;
+	return memcmp((const void *)(uintptr_t)pc, sigreturn_code, sizeof(sigreturn_code)) == 0;
+}
+
+static enum step without_rule(struct walk *w)
+{
+	if (!w->exact && is_sigreturn(w->pc))
+		return by_signal_frame(w);
+	return by_frame_pointer(w);
+}
+
+#if defined(__x86_64__)
+
+/* The CFA is known: the return address is below it, the frame pointer may be. */
+static inline enum step to_caller(struct walk *w, uint64_t cfa, uint64_t saved)
+{
+	uint64_t pc;
+
+	if (!is_frame(w, cfa) || !load(w, cfa - 8, &pc))
+		return STEP_BROKEN;
+	if (saved != 0 && !load(w, cfa - saved, &w->fp))
+		return STEP_BROKEN;
+	w->sp = cfa;
+	w->pc = pc;
+	w->exact = false;
+	return STEP_ON;
+}
+
+static enum step by_deref(struct walk *w, uint32_t rule)
+{
+	uint64_t cfa, fp = w->fp;
+
+	if (!load(w, w->fp - rule_offset(rule), &cfa))
+		return STEP_BROKEN;
+	if (rule_saved(rule) != 0 && !load(w, w->fp, &fp))
+		return STEP_BROKEN;
+	w->fp = fp;
+	return to_caller(w, cfa, 0);
+}
+
+static enum step by_rare_rule(struct walk *w, uint32_t rule)
+{
+	switch (rule_kind(rule)) {
+	case RULE_END:
+		return STEP_END;
+	case RULE_SIGNAL:
+		return by_signal_frame(w);
+	case RULE_PLT:
+		return to_caller(w, w->sp + (w->pc % 16 >= rule_offset(rule) / 8 ? 16 : 8), 0);
+	case RULE_DEREF:
+		return by_deref(w, rule);
+	case RULE_R10:
+		if (!w->exact)
+			return STEP_BROKEN;
+		return to_caller(w, w->extra + rule_offset(rule), rule_saved(rule));
+	default:
+		return without_rule(w);
+	}
+}
+
+static inline enum step step(struct walk *w, uint32_t rule)
+{
+	unsigned kind = rule_kind(rule);
+	uint64_t base = kind == RULE_FP ? w->fp : w->sp;
+
+	if (__builtin_expect(kind != RULE_SP && kind != RULE_FP, 0))
+		return by_rare_rule(w, rule);
+	return to_caller(w, base + rule_offset(rule), rule_saved(rule));
+}
+
+#else
+
+/* Frame pointer and return address were saved together. */
+static inline enum step to_caller(struct walk *w, uint64_t cfa, uint64_t saved)
+{
+	uint64_t pc;
+
+	if (!is_frame(w, cfa) || !load(w, cfa - saved + 8, &pc) || !load(w, cfa - saved, &w->fp))
+		return STEP_BROKEN;
+	w->sp = cfa;
+	w->pc = strip_signature(pc);
+	w->exact = false;
+	return STEP_ON;
+}
+
+static enum step by_leaf_rule(struct walk *w, uint32_t rule)
+{
+	uint64_t cfa = w->sp + rule_offset(rule), pc = w->extra;
+
+	if (rule_kind(rule) == RULE_LR &&
+	    (!is_frame(w, cfa) || !load(w, cfa - rule_saved(rule), &pc)))
+		return STEP_BROKEN;
+	if (rule_kind(rule) == RULE_LEAF && !w->exact)
+		return STEP_BROKEN;
+	w->sp = cfa;
+	w->pc = strip_signature(pc);
+	w->exact = false;
+	return STEP_ON;
+}
+
+static inline enum step step(struct walk *w, uint32_t rule)
+{
+	switch (rule_kind(rule)) {
+	case RULE_SP:
+		return to_caller(w, w->sp + rule_offset(rule), rule_saved(rule));
+	case RULE_FP:
+		return to_caller(w, w->fp + rule_offset(rule), rule_saved(rule));
+	case RULE_LEAF:
+	case RULE_LR:
+		return by_leaf_rule(w, rule);
+	case RULE_SIGNAL:
+		return by_signal_frame(w);
+	case RULE_END:
+		return STEP_END;
+	default:
+		return without_rule(w);
+	}
+}
+
+#endif
+
+/* The rule for where the walk is; false: outside of all modules, as far as we know any. */
+static inline bool find_rule(const struct walk *w, uint32_t *rule)
+{
+	*rule = RULE_NONE;
+	return sonde__rule_at(w->pc - !w->exact, rule);
+}
+
+static void count(atomic_ullong *n)
+{
+	atomic_fetch_add_explicit(n, 1, memory_order_relaxed);
+}
+
+/* Where there is no snapshot nothing can be said about return addresses. */
+static bool know_modules(void)
+{
+	return sonde__modules() != NULL;
+}
+
+/*
+ * Stores addresses from where 'w' is on, leaving out the first 'skip'.  The first of all is stored
+ * wherever it is: it was interrupted.
+ */
+static size_t walk_on(struct walk *w, uint64_t *pcs, size_t max, size_t skip)
+{
+	enum step s = STEP_ON;
+	size_t n = 0, frames = 0;
+	uint32_t rule;
+
+	for (; s == STEP_ON; s = step(w, rule), frames++) {
+		if (__builtin_expect(!find_rule(w, &rule), 0)) {
+			if (w->pc == 0 && frames > 0)
+				return n;
+			s = frames > 0 && know_modules() ? STEP_BROKEN : STEP_ON;
+			if (s != STEP_ON)
+				break;
+		}
+		if (frames < skip)
+			continue;
+		if (n == max) {
+			count(&sonde__stats.truncated);
+			return n;
+		}
+		pcs[n++] = w->pc;
+	}
+	if (s == STEP_BROKEN)
+		count(&sonde__stats.unwind_broken);
+	return n;
+}
+
+size_t sonde__unwind_signal(const ucontext_t *uc, uint64_t *pcs, size_t max)
+{
+	struct walk w = {
+		.pc = context_register(uc, signal_frame.pc),
+		.sp = context_register(uc, signal_frame.sp),
+		.fp = context_register(uc, signal_frame.fp),
+		.extra = context_register(uc, signal_frame.extra),
+		.exact = true,
+	};
+
+	find_bounds(&w);
+	return walk_on(&w, pcs, max, 0);
+}
+
+/* Our own frame is known by its frame pointer, which this file is compiled with. */
+__attribute__((noinline)) size_t sonde__unwind(uint64_t *pcs, size_t max, size_t skip)
+{
+	const uint64_t *frame = __builtin_frame_address(0);
+	struct walk w = {
+		.pc = strip_signature(frame[1]),
+#if defined(__x86_64__)
+		.sp = (uintptr_t)(frame + 2),
+#else
+		.sp = (uintptr_t)__builtin_dwarf_cfa(),
+#endif
+		.fp = frame[0],
+	};
+
+	find_bounds(&w);
+	return walk_on(&w, pcs, max, skip + 1);
+}
