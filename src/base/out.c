@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { FD_BUFFER = 256 << 10 };
+enum { FD_BUFFER = 64 << 10 };
 
 void out_init(struct out *o, size_t max)
 {

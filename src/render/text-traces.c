@@ -24,7 +24,7 @@
 #define SEPARATOR "-----------+-------------------------------------------------------\n"
 #define NO_VALUE  "          "
 
-enum { BLOCK = 128 }; /* samples */
+enum { BLOCK = 48 }; /* samples: with names of usual length, a hundred kilobytes */
 
 /* What a thread needs for itself. */
 struct tracer {
