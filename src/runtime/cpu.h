@@ -1,6 +1,11 @@
 /*
  * cpu.h - where the CPU time goes, while somebody asks
  *
+ * Every thread has a timer of its own, which counts the CPU time of that thread only.  The first
+ * tick comes after a random part of the period, so that a thread that runs for half a period is
+ * seen half of the time, and the sum is right.  A tick that came due but reached nobody (a thread
+ * ended first, or blocks SIGPROF) is not forgotten: the thread's clock tells.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef RUNTIME_CPU_H
@@ -10,6 +15,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct sonde__thread;
+
+enum {
+	SONDE__CPU_MAX_HZ = 1000,
+};
+
 /* Ticks of one stack. */
 struct sonde__cpu_row {
 	uint32_t stack; /* 0: lost */
@@ -18,13 +29,21 @@ struct sonde__cpu_row {
 
 /*
  * sonde__cpu_start() arms a timer per thread, 'hz' times per second of its CPU time.  0, -EBUSY
- * when a profile is running, -ENOTSUP and a reason by sonde__why_off().  sonde__cpu_poll() moves
- * samples from the rings to the table: the agent calls it ten times a second.  sonde__cpu_stop()
- * disarms, waits for late ticks, and gives the rows as sonde__heap_snapshot() does; '*hz' is what
- * was used.
+ * when a profile is running, -ENOTSUP and a reason by sonde__why_off(), -ENOMEM.
+ * sonde__cpu_poll() moves samples from the rings to the table: the agent calls it ten times a
+ * second.  sonde__cpu_stop() disarms, waits for late ticks, and gives the rows as
+ * sonde__heap_snapshot() does; '*hz' is what was used.
  */
 int sonde__cpu_start(unsigned hz);
 void sonde__cpu_poll(void);
 struct sonde__cpu_row *sonde__cpu_stop(size_t *n, size_t *mapped, unsigned *hz);
+
+/* Whether SIGPROF is ours or nobody's. */
+bool sonde__cpu_owns_signal(void);
+
+/* thread.c: this thread begins, ends; another one is found to be gone. */
+void sonde__cpu_thread_begin(struct sonde__thread *t);
+void sonde__cpu_thread_end(struct sonde__thread *t);
+void sonde__cpu_thread_gone(struct sonde__thread *t);
 
 #endif /* RUNTIME_CPU_H */

@@ -2,7 +2,8 @@
  * heap.h - which stacks allocated how much, and what of it still lives
  *
  * Allocations are sampled with probability 1 - exp(-size/rate), as Go does; what is counted per
- * (stack, size) is what was sampled, and is scaled when it is read, before anything is summed up.
+ * (stack, size, rate) is what was sampled, and is scaled when it is read, before anything is summed
+ * up.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,27 +16,49 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The slow half of the hooks: an allocation of 'size' bytes at 'p' is to be sampled. */
-void sonde__heap_sample(void *p, size_t size);
-
-/* Whether 'p' may have been sampled: one load from a small filter.  No false "no". */
-bool sonde__heap_may_know(const void *p);
-/* Forgets 'p', if it was sampled: it is about to be freed. */
-void sonde__heap_forget(void *p);
-
-/* Called by every allocating hook after the allocation. */
-static inline void sonde__heap_allocated(void *p, size_t size)
+/*
+ * What every allocating hook does: an allocation is sampled when the bytes until the next sample
+ * are used up.  In a thread that is new these are 0, and with rate 1 they stay 0, so the slow way
+ * comes first; it draws, and decides.  Sizes are not signed: nothing may wrap around.
+ */
+static inline bool sonde__heap_passes(size_t size)
 {
-	sonde__tls.until_sample -= (int64_t)size;
-	if (__builtin_expect(sonde__tls.until_sample < 0, 0))
-		sonde__heap_sample(p, size);
+	uint64_t until = (uint64_t)sonde__tls.until_sample;
+
+	if (__builtin_expect(size >= until, 0))
+		return false;
+	sonde__tls.until_sample = (int64_t)(until - size);
+	return true;
 }
+
+/*
+ * An allocation of 'size' bytes that did not pass: with which rate it is to be recorded, or 0 if it
+ * is not to be.
+ */
+uint64_t sonde__heap_decide(size_t size);
+/* Records it; 'caller' is where the host called the hook: the stack begins there. */
+void sonde__heap_record(const void *p, size_t size, uint64_t rate, const void *caller);
+/* Forgets 'p', if it was sampled: it is about to be freed. */
+void sonde__heap_forget(const void *p);
+
+/*
+ * realloc() may move, stay, or fail: 'p' is taken out before, as another thread may get its address
+ * at once, and then either has ended or is put back.  0: 'p' was not known.
+ */
+uint32_t sonde__heap_take(const void *p);
+void sonde__heap_ended(uint32_t taken);
+void sonde__heap_put_back(const void *p, uint32_t taken);
+
+/* Frames of the C++ library between the host and our hook, from 'start' on: not shown. */
+void sonde__heap_hide(const void *start, size_t bytes);
 
 /* One sample per 'rate' bytes on average; 1: all; 0: none.  Returns the rate before. */
 uint64_t sonde__heap_set_rate(uint64_t rate);
 uint64_t sonde__heap_rate(void);
+/* The random numbers of this thread, for tests. */
+void sonde__heap_seed(uint64_t seed);
 
-/* Raw counts of one (stack, size). */
+/* Raw counts of one (stack, size, rate). */
 struct sonde__heap_row {
 	uint32_t stack;
 	uint64_t size;
@@ -50,10 +73,22 @@ struct sonde__heap_row {
  */
 struct sonde__heap_row *sonde__heap_snapshot(size_t *n, size_t *mapped);
 
+/*
+ * What a row stands for: alloc_objects, alloc_space, inuse_objects, inuse_space.  Objects are
+ * rounded up or down so that the sum over many rows is right, always the same way for one row.
+ */
+void sonde__heap_scale(const struct sonde__heap_row *row, int64_t values[4]);
+/* 1 / (1 - exp(-size/rate)), for that. */
+double sonde__heap_factor(uint64_t size, uint64_t rate);
+
 /* gc=1: gives back what allocators keep in caches (malloc_trim, mallctl, ... as there are). */
 void sonde__heap_reclaim(void);
 
 /* "glibc", "jemalloc", ... or NULL: calls of the host do not reach our hooks, so say so. */
 const char *sonde__heap_allocator(void);
+
+/* fork.c: nobody changes anything while the process is copied. */
+void sonde__heap_lock(void);
+void sonde__heap_unlock(void);
 
 #endif /* RUNTIME_HEAP_H */

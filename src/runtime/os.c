@@ -83,6 +83,14 @@ void sonde__unmap(void *p, size_t bytes)
 	atomic_fetch_sub_explicit(&sonde__stats.own_bytes, size, memory_order_relaxed);
 }
 
+void sonde__discard(void *p, size_t bytes)
+{
+	size_t size = whole_pages(bytes);
+
+	sonde__syscall(SYS_madvise, (long)p, (long)size, MADV_DONTNEED, 0, 0, 0);
+	atomic_fetch_sub_explicit(&sonde__stats.own_bytes, size, memory_order_relaxed);
+}
+
 static uint64_t read_clock(clockid_t clock)
 {
 	struct timespec t = { 0 };

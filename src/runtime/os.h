@@ -19,6 +19,11 @@
 /* Zeroed pages, counted in sonde__stats.own_bytes; NULL when the system has none. */
 void *sonde__map(size_t bytes);
 void sonde__unmap(void *p, size_t bytes);
+/*
+ * Gives the memory back, but not the addresses: who still reads there reads zeros.  There is no way
+ * back; nor any more of own_bytes.
+ */
+void sonde__discard(void *p, size_t bytes);
 
 /* Handler-safe. */
 uint64_t sonde__now(void);        /* CLOCK_MONOTONIC, ns */

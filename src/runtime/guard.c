@@ -1,0 +1,113 @@
+/*
+ * guard.c - when it is better not to be a guest
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/guard.h"
+
+#include "runtime/cpu.h"
+#include "runtime/os.h"
+#include "runtime/thread.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+static atomic_int filters_at_start = -1;
+
+/* Each exports its entry into the process, be it a library or linked into the program. */
+static const char *find_sanitizer(void)
+{
+	static const struct {
+		const char *symbol, *why;
+	} sanitizers[] = {
+		{ "__asan_init", "the program is built with AddressSanitizer" },
+		{ "__hwasan_init", "the program is built with HWAddressSanitizer" },
+		{ "__tsan_init", "the program is built with ThreadSanitizer" },
+		{ "__msan_init", "the program is built with MemorySanitizer" },
+		{ "__lsan_init", "the program is built with LeakSanitizer" },
+	};
+	const char *why = NULL;
+
+	sonde__tls.inside++;
+	for (size_t i = 0; !why && i < sizeof(sanitizers) / sizeof(sanitizers[0]); i++)
+		if (dlsym(RTLD_DEFAULT, sanitizers[i].symbol))
+			why = sanitizers[i].why;
+	sonde__tls.inside--;
+	return why;
+}
+
+/*
+ * The question valgrind answers to programs: instructions that change nothing, with a number where
+ * valgrind looks for it.  1: it is there.
+ */
+static bool under_valgrind(void)
+{
+	uintptr_t question[6] = { 0x1001 };
+	uintptr_t answer = 0;
+
+#if defined(__x86_64__)
+	__asm__ volatile("rolq $3, %%rdi; rolq $13, %%rdi\n\t"
+			 "rolq $61, %%rdi; rolq $51, %%rdi\n\t"
+			 "xchgq %%rbx, %%rbx"
+			 : "+d"(answer)
+			 : "a"(question)
+			 : "cc", "memory");
+#elif defined(__aarch64__)
+	register uintptr_t x3 __asm__("x3") = answer;
+	register uintptr_t *x4 __asm__("x4") = question;
+
+	__asm__ volatile("ror x12, x12, #3; ror x12, x12, #13\n\t"
+			 "ror x12, x12, #51; ror x12, x12, #61\n\t"
+			 "orr x10, x10, x10"
+			 : "+r"(x3)
+			 : "r"(x4)
+			 : "cc", "memory");
+	answer = x3;
+#endif
+	return answer != 0;
+}
+
+/* How many seccomp filters the process is behind (its first thread, which is what hosts filter). */
+static int count_filters(void)
+{
+	static const char word[] = "\nSeccomp_filters:\t";
+	size_t size, mapped;
+	char *text = sonde__slurp("/proc/self/status", 64 << 10, &size, &mapped);
+	const char *p;
+	int n = 0;
+
+	if (!text)
+		return 0;
+	p = memmem(text, size, word, sizeof(word) - 1);
+	p = p ? p + sizeof(word) - 1 : "";
+	for (; *p >= '0' && *p <= '9'; p++)
+		n = n * 10 + (*p - '0');
+	sonde__unmap(text, mapped);
+	return n;
+}
+
+const char *sonde__guard_process(void)
+{
+	if (getauxval(AT_SECURE))
+		return "the program runs with more rights than who started it";
+	if (under_valgrind())
+		return "the program runs under valgrind";
+	atomic_store(&filters_at_start, count_filters());
+	return find_sanitizer();
+}
+
+const char *sonde__guard_cpu(void)
+{
+	int before = atomic_load(&filters_at_start);
+
+	if (before >= 0 && count_filters() > before)
+		return "the program has put itself behind a seccomp filter";
+	if (!sonde__cpu_owns_signal())
+		return "the program handles SIGPROF itself";
+	return NULL;
+}

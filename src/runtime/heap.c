@@ -1,0 +1,338 @@
+/*
+ * heap.c - which stacks allocated how much, and what of it still lives
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/heap.h"
+
+#include "runtime/chance.h"
+#include "runtime/live.h"
+#include "runtime/lookup.h"
+#include "runtime/os.h"
+#include "runtime/runtime.h"
+#include "runtime/stacks.h"
+#include "runtime/unwind.h"
+
+#include <errno.h>
+
+enum {
+	PER_PAGE = 1024, /* rows */
+	PAGES = 1024,    /* a million rows, 40 MB */
+	LOOKUP_MAX = 16 << 20,
+	OWN_FRAMES = 8, /* at most so many of ours above the host's */
+	HIDDEN = 16,
+	OFF = 256 * 1024, /* bytes after which a thread asks whether there is a rate now */
+	TIMED = 64,       /* one of so many samples is timed */
+};
+
+struct row {
+	uint32_t stack;
+	uint64_t size, rate;
+	atomic_ullong allocs, frees;
+};
+
+static atomic_ullong rate_now;
+
+/* Of this thread: the rate with which until_sample was drawn, 0 if it was not; random numbers. */
+static __thread struct {
+	uint64_t rate, random;
+} mine __attribute__((tls_model("initial-exec")));
+
+static _Atomic(struct row *) pages[PAGES];
+static atomic_uint row_count;
+static struct sonde__lookup lookup;
+static struct sonde__lock lock;
+
+static struct {
+	_Atomic(const char *) start, end;
+} hidden[HIDDEN];
+static atomic_uint hidden_count;
+
+/* Numbers in which every bit matters, of whatever comes. */
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+	x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+	return x ^ x >> 32;
+}
+
+void sonde__heap_seed(uint64_t seed)
+{
+	mine.random = mix(seed + 0x9e3779b97f4a7c15u) | 1;
+	mine.rate = 0;
+	sonde__tls.until_sample = 0;
+}
+
+static uint64_t random_bits(void)
+{
+	if (mine.random == 0)
+		mine.random = mix(sonde__now() ^ mix((uintptr_t)&mine)) | 1;
+	return sonde__random(&mine.random);
+}
+
+uint64_t sonde__heap_rate(void)
+{
+	return atomic_load_explicit(&rate_now, memory_order_relaxed);
+}
+
+/* Takes effect in this thread at once, in others when they next take the slow way. */
+uint64_t sonde__heap_set_rate(uint64_t rate)
+{
+	uint64_t before = atomic_exchange_explicit(&rate_now, rate, memory_order_relaxed);
+
+	mine.rate = 0;
+	sonde__tls.until_sample = 0;
+	return before;
+}
+
+/* With rate 1 there is never anything to wait for. */
+static uint64_t draw(uint64_t rate)
+{
+	mine.rate = rate;
+	if (rate == 0)
+		return OFF;
+	return rate == 1 ? 0 : sonde__next_byte(random_bits(), rate);
+}
+
+/*
+ * What was drawn with one rate is sampled with that rate, also when it has changed since.  Waiting
+ * has no memory: whatever is not to be counted may start it anew.
+ */
+uint64_t sonde__heap_decide(size_t size)
+{
+	uint64_t rate = sonde__heap_rate(), drawn = mine.rate, until;
+
+	if (drawn == 0 || rate == 0 || sonde__tls.inside) {
+		drawn = rate;
+		until = draw(rate);
+		if (size < until || sonde__tls.inside) {
+			sonde__tls.until_sample = (int64_t)(size < until ? until - size : until);
+			return 0;
+		}
+	}
+	if (rate != 0)
+		sonde__tls.until_sample = (int64_t)draw(rate);
+	return drawn;
+}
+
+static struct row *row_at(uint32_t number)
+{
+	return &atomic_load_explicit(&pages[(number - 1) / PER_PAGE],
+				     memory_order_acquire)[(number - 1) % PER_PAGE];
+}
+
+static bool is_same(uint32_t number, const void *key)
+{
+	const struct row *a = row_at(number), *b = key;
+
+	return a->stack == b->stack && a->size == b->size && a->rate == b->rate;
+}
+
+static uint32_t add_row(const struct row *key, uint64_t hash)
+{
+	uint32_t number = atomic_load_explicit(&row_count, memory_order_relaxed) + 1;
+	size_t at = (number - 1) / PER_PAGE;
+	struct row *r;
+
+	if (at >= PAGES || !sonde__lookup_reserve(&lookup, LOOKUP_MAX))
+		return 0;
+	if (!atomic_load_explicit(&pages[at], memory_order_relaxed)) {
+		struct row *page = sonde__map(PER_PAGE * sizeof(*page));
+
+		if (!page)
+			return 0;
+		atomic_store_explicit(&pages[at], page, memory_order_release);
+	}
+	r = row_at(number);
+	r->stack = key->stack;
+	r->size = key->size;
+	r->rate = key->rate;
+	atomic_store_explicit(&row_count, number, memory_order_release);
+	sonde__lookup_add(&lookup, hash, number);
+	return number;
+}
+
+static uint32_t find_row(uint32_t stack, uint64_t size, uint64_t rate)
+{
+	struct row key = { .stack = stack, .size = size, .rate = rate };
+	uint64_t hash = mix(mix(mix(stack) ^ size) ^ rate);
+	uint32_t number = sonde__lookup_find(&lookup, hash, is_same, &key);
+
+	if (number)
+		return number;
+	sonde__lock(&lock);
+	number = sonde__lookup_find(&lookup, hash, is_same, &key);
+	if (!number)
+		number = add_row(&key, hash);
+	sonde__unlock(&lock);
+	return number;
+}
+
+void sonde__heap_hide(const void *start, size_t bytes)
+{
+	unsigned n = atomic_fetch_add_explicit(&hidden_count, 1, memory_order_relaxed);
+
+	if (n >= HIDDEN)
+		return;
+	atomic_store_explicit(&hidden[n].end, (const char *)start + bytes, memory_order_relaxed);
+	atomic_store_explicit(&hidden[n].start, start, memory_order_release);
+}
+
+/* Return addresses: one behind the function's end belongs to it, its first one does not. */
+static bool is_hidden(uint64_t pc)
+{
+	for (size_t i = 0; i < HIDDEN; i++) {
+		uint64_t start =
+			(uintptr_t)atomic_load_explicit(&hidden[i].start, memory_order_acquire);
+
+		if (!start)
+			return false;
+		if (pc > start && pc <= (uintptr_t)hidden[i].end)
+			return true;
+	}
+	return false;
+}
+
+/* The stack from where the host called; just that place if the unwinder did not come so far. */
+static uint32_t take_stack(const void *caller)
+{
+	uint64_t pcs[OWN_FRAMES + SONDE__DEPTH];
+	size_t n = sonde__unwind(pcs, OWN_FRAMES + SONDE__DEPTH, 0), skip = 0;
+
+	while (skip < n && skip < OWN_FRAMES && pcs[skip] != (uintptr_t)caller)
+		skip++;
+	if (skip == n || pcs[skip] != (uintptr_t)caller) {
+		pcs[0] = (uintptr_t)caller;
+		n = 1;
+		skip = 0;
+	}
+	while (skip + 1 < n && is_hidden(pcs[skip]))
+		skip++;
+	return sonde__stack_intern(pcs + skip, n - skip, false);
+}
+
+static void add_one(atomic_ullong *counter)
+{
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* After everything else that was done for the object: snapshots read it first. */
+static void count_end(uint32_t number)
+{
+	atomic_fetch_add_explicit(&row_at(number)->frees, 1, memory_order_release);
+}
+
+static void record(const void *p, size_t size, uint64_t rate, const void *caller)
+{
+	uint32_t stack, row, missed = 0;
+
+	sonde__self(); /* with the bounds of its stack, the unwinder need not ask for each page */
+	stack = take_stack(caller);
+	row = stack ? find_row(stack, size, rate) : 0;
+	add_one(&sonde__stats.heap_samples);
+	if (!row || !sonde__live_insert(p, row, &missed)) {
+		add_one(&sonde__stats.heap_lost);
+		return;
+	}
+	add_one(&row_at(row)->allocs);
+	if (missed)
+		count_end(missed);
+}
+
+void sonde__heap_record(const void *p, size_t size, uint64_t rate, const void *caller)
+{
+	int saved = errno;
+	bool timed = mine.random % TIMED == 0;
+	uint64_t start = timed ? sonde__now() : 0;
+
+	sonde__tls.inside++;
+	record(p, size, rate, caller);
+	if (timed)
+		atomic_fetch_add_explicit(&sonde__stats.own_ns, (sonde__now() - start) * TIMED,
+					  memory_order_relaxed);
+	sonde__tls.inside--;
+	errno = saved;
+}
+
+void sonde__heap_forget(const void *p)
+{
+	sonde__heap_ended(sonde__heap_take(p));
+}
+
+uint32_t sonde__heap_take(const void *p)
+{
+	return sonde__live_remove(p);
+}
+
+void sonde__heap_ended(uint32_t taken)
+{
+	if (taken)
+		count_end(taken);
+}
+
+void sonde__heap_put_back(const void *p, uint32_t taken)
+{
+	uint32_t missed = 0;
+
+	if (!taken)
+		return;
+	sonde__tls.inside++;
+	if (!sonde__live_insert(p, taken, &missed)) {
+		add_one(&sonde__stats.heap_lost);
+		count_end(taken);
+	}
+	sonde__tls.inside--;
+}
+
+struct sonde__heap_row *sonde__heap_snapshot(size_t *n, size_t *mapped)
+{
+	size_t count = atomic_load_explicit(&row_count, memory_order_acquire);
+	struct sonde__heap_row *rows = count ? sonde__map(count * sizeof(*rows)) : NULL;
+
+	*n = rows ? count : 0;
+	*mapped = count * sizeof(*rows);
+	for (size_t i = 0; i < *n; i++) {
+		const struct row *r = row_at((uint32_t)i + 1);
+
+		rows[i].frees = atomic_load_explicit(&r->frees, memory_order_acquire);
+		rows[i].allocs = atomic_load_explicit(&r->allocs, memory_order_relaxed);
+		rows[i].stack = r->stack;
+		rows[i].size = r->size;
+		rows[i].rate = r->rate;
+	}
+	return rows;
+}
+
+double sonde__heap_factor(uint64_t size, uint64_t rate)
+{
+	if (rate <= 1 || size == 0)
+		return 1;
+	return 1 / sonde__one_minus_exp((double)size / (double)rate);
+}
+
+void sonde__heap_scale(const struct sonde__heap_row *row, int64_t values[4])
+{
+	double factor = sonde__heap_factor(row->size, row->rate), size = (double)row->size;
+	double allocs = (double)row->allocs * factor;
+	double inuse = (double)(row->allocs - row->frees) * factor;
+	double fraction = (double)(mix(row->stack ^ mix(row->size)) >> 11) * 0x1p-53;
+
+	values[0] = (int64_t)(allocs + fraction);
+	values[1] = (int64_t)(allocs * size + 0.5);
+	values[2] = (int64_t)(inuse + fraction);
+	values[3] = (int64_t)(inuse * size + 0.5);
+}
+
+void sonde__heap_lock(void)
+{
+	sonde__lock(&lock);
+	sonde__stacks_lock();
+	sonde__live_lock();
+}
+
+void sonde__heap_unlock(void)
+{
+	sonde__live_unlock();
+	sonde__stacks_unlock();
+	sonde__unlock(&lock);
+}

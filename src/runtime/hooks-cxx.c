@@ -1,0 +1,77 @@
+/*
+ * hooks-cxx.c - operators new and delete, as the host calls them
+ *
+ * Without frames, as hooks-malloc.c.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/cxx-next.h"
+#include "runtime/heap.h"
+#include "runtime/live.h"
+
+#include <stdbool.h>
+
+#if !defined(__clang__)
+#pragma GCC optimize("omit-frame-pointer")
+#endif
+
+static inline bool passes_new(size_t size)
+{
+	int mode = atomic_load_explicit(&sonde__cxx.mode, memory_order_acquire);
+
+	return mode == SONDE__CXX_PASSES || (mode == SONDE__CXX_COUNTS && sonde__heap_passes(size));
+}
+
+static inline bool passes_delete(const void *p)
+{
+	int mode = atomic_load_explicit(&sonde__cxx.mode, memory_order_acquire);
+
+	return mode == SONDE__CXX_PASSES || (mode == SONDE__CXX_COUNTS && !sonde__live_maybe(p));
+}
+
+#define NEW(name, symbol, kind)                                                                    \
+	__attribute__((visibility("default"))) void *name(size_t size, size_t b,                   \
+							  size_t c) __asm__(symbol);               \
+	void *name(size_t size, size_t b, size_t c)                                                \
+	{                                                                                          \
+		if (!passes_new(size))                                                             \
+			return sonde__slow_new(size, b, c, kind);                                  \
+		return sonde__cxx.new[kind](size, b, c);                                           \
+	}
+
+#define DELETE(name, symbol, kind)                                                                 \
+	__attribute__((visibility("default"))) void name(void *p, size_t b,                        \
+							 size_t c) __asm__(symbol);                \
+	void name(void *p, size_t b, size_t c)                                                     \
+	{                                                                                          \
+		if (!passes_delete(p)) {                                                           \
+			sonde__slow_delete(p, b, c, kind);                                         \
+			return;                                                                    \
+		}                                                                                  \
+		sonde__cxx.delete[kind](p, b, c);                                                  \
+	}
+
+NEW(sonde__new, "_Znwm", SONDE__NEW)
+NEW(sonde__new_array, "_Znam", SONDE__NEW_ARRAY)
+NEW(sonde__new_nothrow, "_ZnwmRKSt9nothrow_t", SONDE__NEW_NOTHROW)
+NEW(sonde__new_array_nothrow, "_ZnamRKSt9nothrow_t", SONDE__NEW_ARRAY_NOTHROW)
+NEW(sonde__new_aligned, "_ZnwmSt11align_val_t", SONDE__NEW_ALIGNED)
+NEW(sonde__new_array_aligned, "_ZnamSt11align_val_t", SONDE__NEW_ARRAY_ALIGNED)
+NEW(sonde__new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", SONDE__NEW_ALIGNED_NOTHROW)
+NEW(sonde__new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
+    SONDE__NEW_ARRAY_ALIGNED_NOTHROW)
+DELETE(sonde__delete, "_ZdlPv", SONDE__DELETE)
+DELETE(sonde__delete_array, "_ZdaPv", SONDE__DELETE_ARRAY)
+DELETE(sonde__delete_sized, "_ZdlPvm", SONDE__DELETE_SIZED)
+DELETE(sonde__delete_array_sized, "_ZdaPvm", SONDE__DELETE_ARRAY_SIZED)
+DELETE(sonde__delete_nothrow, "_ZdlPvRKSt9nothrow_t", SONDE__DELETE_NOTHROW)
+DELETE(sonde__delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", SONDE__DELETE_ARRAY_NOTHROW)
+DELETE(sonde__delete_aligned, "_ZdlPvSt11align_val_t", SONDE__DELETE_ALIGNED)
+DELETE(sonde__delete_array_aligned, "_ZdaPvSt11align_val_t", SONDE__DELETE_ARRAY_ALIGNED)
+DELETE(sonde__delete_sized_aligned, "_ZdlPvmSt11align_val_t", SONDE__DELETE_SIZED_ALIGNED)
+DELETE(sonde__delete_array_sized_aligned, "_ZdaPvmSt11align_val_t",
+       SONDE__DELETE_ARRAY_SIZED_ALIGNED)
+DELETE(sonde__delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t",
+       SONDE__DELETE_ALIGNED_NOTHROW)
+DELETE(sonde__delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t",
+       SONDE__DELETE_ARRAY_ALIGNED_NOTHROW)

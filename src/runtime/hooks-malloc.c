@@ -1,0 +1,123 @@
+/*
+ * hooks-malloc.c - malloc() and its family, as the host calls them
+ *
+ * The short way is a subtraction and a jump to the next allocator, for free() a look at the filter
+ * and a jump.  It has no frame of its own, so that the host is the caller also of the slow way
+ * (malloc-slow.c, a file of its own because it has frames).
+ *
+ * realloc() is the end of one object and the beginning of another, also where it stays in place.
+ * malloc_usable_size() is not here: nothing would be done.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/heap.h"
+#include "runtime/live.h"
+#include "runtime/malloc-slow.h"
+#include "runtime/next.h"
+
+#include <errno.h>
+
+#if !defined(__clang__)
+#pragma GCC optimize("omit-frame-pointer")
+#endif
+
+#define HOOK             __attribute__((visibility("default")))
+#define rarely(question) __builtin_expect(question, 0)
+
+void *malloc(size_t size);
+void *calloc(size_t n, size_t size);
+void *realloc(void *p, size_t size);
+void *reallocarray(void *p, size_t n, size_t size);
+void free(void *p);
+void cfree(void *p);
+void *memalign(size_t alignment, size_t size);
+int posix_memalign(void **p, size_t alignment, size_t size);
+void *aligned_alloc(size_t alignment, size_t size);
+void *valloc(size_t size);
+void *pvalloc(size_t size);
+
+HOOK void *malloc(size_t size)
+{
+	if (!sonde__heap_passes(size))
+		return sonde__slow_malloc(size);
+	return sonde__next.malloc(size);
+}
+
+HOOK void *calloc(size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (rarely(__builtin_mul_overflow(n, size, &bytes)) || !sonde__heap_passes(bytes))
+		return sonde__slow_calloc(n, size);
+	return sonde__next.calloc(n, size);
+}
+
+HOOK void free(void *p)
+{
+	if (rarely(sonde__live_maybe(p))) {
+		sonde__slow_free(p);
+		return;
+	}
+	sonde__next.free(p);
+}
+
+HOOK void cfree(void *p)
+{
+	free(p);
+}
+
+HOOK void *realloc(void *p, size_t size)
+{
+	if (!sonde__heap_passes(size))
+		return sonde__slow_realloc(p, size, false);
+	if (rarely(sonde__live_maybe(p)))
+		return sonde__slow_realloc(p, size, true);
+	return sonde__next.realloc(p, size);
+}
+
+/* The C library's calls realloc(), which would be ours, so there is nothing to pass on to. */
+HOOK void *reallocarray(void *p, size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(n, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return realloc(p, bytes);
+}
+
+HOOK void *memalign(size_t alignment, size_t size)
+{
+	if (!sonde__heap_passes(size))
+		return sonde__slow_memalign(alignment, size);
+	return sonde__next.memalign(alignment, size);
+}
+
+HOOK void *aligned_alloc(size_t alignment, size_t size)
+{
+	if (!sonde__heap_passes(size))
+		return sonde__slow_aligned_alloc(alignment, size);
+	return sonde__next.aligned_alloc(alignment, size);
+}
+
+HOOK int posix_memalign(void **p, size_t alignment, size_t size)
+{
+	if (!sonde__heap_passes(size))
+		return sonde__slow_posix_memalign(p, alignment, size);
+	return sonde__next.posix_memalign(p, alignment, size);
+}
+
+HOOK void *valloc(size_t size)
+{
+	if (!sonde__heap_passes(size))
+		return sonde__slow_valloc(size);
+	return sonde__next.valloc(size);
+}
+
+HOOK void *pvalloc(size_t size)
+{
+	if (!sonde__heap_passes(size))
+		return sonde__slow_pvalloc(size);
+	return sonde__next.pvalloc(size);
+}

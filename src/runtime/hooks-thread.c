@@ -1,0 +1,80 @@
+/*
+ * hooks-thread.c - pthread_create(): threads are known from their first instruction on
+ *
+ * The hook takes a record before the thread exists, and passes it to a function of ours that the
+ * thread starts in; that one makes the record its own and jumps to where the host wanted to go.
+ * Without a record the call goes through as it came.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/thread.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+
+enum { PAGE = 4096 };
+
+typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+static create_function *next_create(void)
+{
+	static _Atomic(create_function *) next;
+	create_function *f = atomic_load_explicit(&next, memory_order_relaxed);
+
+	if (f)
+		return f;
+	sonde__tls.inside++;
+	f = (create_function *)dlsym(RTLD_NEXT, "pthread_create");
+	sonde__tls.inside--;
+	atomic_store_explicit(&next, f, memory_order_relaxed);
+	return f;
+}
+
+static size_t stack_size(const pthread_attr_t *attr)
+{
+	pthread_attr_t standard;
+	size_t size = 0;
+
+	if (attr) {
+		pthread_attr_getstacksize(attr, &size);
+	} else if (pthread_attr_init(&standard) == 0) {
+		pthread_attr_getstacksize(&standard, &size);
+		pthread_attr_destroy(&standard);
+	}
+	return size;
+}
+
+/* The page we are in is all there; what is above it belongs to those who called us. */
+static void *begin(void *record)
+{
+	struct sonde__thread *t = record;
+	void *(*start)(void *) = t->start;
+	void *arg = t->arg;
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t high = (here + 2 * sizeof(void *) + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+	uintptr_t low = t->stack_size < high ? high - t->stack_size : 0;
+
+	sonde__thread_begin(t, low, high);
+	return start(arg);
+}
+
+__attribute__((visibility("default"))) int
+pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+{
+	create_function *next = next_create();
+	struct sonde__thread *t;
+	int failed;
+
+	if (!next)
+		return EAGAIN;
+	t = sonde__threads_on() ? sonde__thread_reserve(start, arg) : NULL;
+	if (!t)
+		return next(thread, attr, start, arg);
+	t->stack_size = stack_size(attr);
+	failed = next(thread, attr, begin, t);
+	if (failed)
+		sonde__thread_end(t);
+	return failed;
+}

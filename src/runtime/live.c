@@ -1,0 +1,291 @@
+/*
+ * live.c - which sampled allocations still live
+ *
+ * A table in stripes, each with its own lock and linear probing.  Most questions are about
+ * addresses that are not in it, so they are answered without the lock: within one table an entry
+ * never moves, and a table that was replaced reads as zeros (os.h), after which the stripe has
+ * another one.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/live.h"
+
+#include "runtime/os.h"
+#include "runtime/thread.h"
+
+enum {
+	STRIPES = 32,
+	STRIPE_SHIFT = 64 - 5,
+	FIRST_LOG2 = 8, /* a page of entries */
+	TRIES = 1000,
+	STUCK = 255, /* a place of the filter that stays */
+};
+
+static const size_t max_bytes = 64 << 20;
+
+/* In place of an address. */
+static const uint64_t nothing = 0, gone = 1;
+
+struct entry {
+	atomic_ullong p;
+	atomic_uint row;
+};
+
+struct stripe {
+	struct sonde__lock lock;
+	/* The address of the entries, a multiple of a page, plus the logarithm of their number. */
+	atomic_uintptr_t table;
+	size_t used; /* entries that are not 'nothing' */
+	size_t live;
+} __attribute__((aligned(64)));
+
+atomic_uchar sonde__filter[SONDE__FILTER];
+static struct stripe stripes[STRIPES];
+static atomic_size_t all_bytes;
+
+static struct entry *entries_of(uintptr_t table)
+{
+	return (struct entry *)(table & ~(uintptr_t)63);
+}
+
+static size_t capacity_of(uintptr_t table)
+{
+	return table ? (size_t)1 << (table & 63) : 0;
+}
+
+static uint64_t hash_of(const void *p)
+{
+	return ((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15u;
+}
+
+static struct stripe *stripe_of(uint64_t hash)
+{
+	return &stripes[hash >> STRIPE_SHIFT];
+}
+
+static size_t home_of(uint64_t hash)
+{
+	return (size_t)(hash >> 24);
+}
+
+void sonde__filter_add(const void *p)
+{
+	atomic_uchar *place = &sonde__filter[sonde__filter_place(p)];
+	unsigned char n = atomic_load_explicit(place, memory_order_relaxed);
+
+	while (n != STUCK &&
+	       !atomic_compare_exchange_weak_explicit(place, &n, (unsigned char)(n + 1),
+						      memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+static void filter_drop(const void *p)
+{
+	atomic_uchar *place = &sonde__filter[sonde__filter_place(p)];
+	unsigned char n = atomic_load_explicit(place, memory_order_relaxed);
+
+	while (n != STUCK &&
+	       !atomic_compare_exchange_weak_explicit(place, &n, (unsigned char)(n - 1),
+						      memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+/* The entry of 'p', or NULL. */
+static struct entry *find(uintptr_t table, uint64_t hash, uint64_t p)
+{
+	struct entry *at = entries_of(table);
+	size_t mask = capacity_of(table) - 1;
+
+	if (!table)
+		return NULL;
+	for (size_t i = home_of(hash) & mask;; i = (i + 1) & mask) {
+		uint64_t there = atomic_load_explicit(&at[i].p, memory_order_acquire);
+
+		if (there == p)
+			return &at[i];
+		if (there == nothing)
+			return NULL;
+	}
+}
+
+/* Where 'p', which is not there, goes to. */
+static struct entry *find_room(uintptr_t table, uint64_t hash)
+{
+	struct entry *at = entries_of(table);
+	size_t mask = capacity_of(table) - 1;
+	size_t i = home_of(hash) & mask;
+
+	while (atomic_load_explicit(&at[i].p, memory_order_relaxed) > gone)
+		i = (i + 1) & mask;
+	return &at[i];
+}
+
+static void store(struct entry *e, uint64_t p, uint32_t row)
+{
+	atomic_store_explicit(&e->row, row, memory_order_relaxed);
+	atomic_store_explicit(&e->p, p, memory_order_release);
+}
+
+/* A fresh table with room for twice what lives; the old one goes. */
+static bool rebuild(struct stripe *s)
+{
+	uintptr_t old = atomic_load_explicit(&s->table, memory_order_relaxed);
+	size_t had = capacity_of(old), log2 = FIRST_LOG2, bytes;
+	struct entry *at = entries_of(old);
+	uintptr_t table;
+
+	while ((size_t)1 << log2 < s->live * 3)
+		log2++;
+	bytes = ((size_t)1 << log2) * sizeof(struct entry);
+	if (atomic_load_explicit(&all_bytes, memory_order_relaxed) + bytes > max_bytes)
+		return false;
+	table = (uintptr_t)sonde__map(bytes);
+	if (!table)
+		return false;
+	table |= log2;
+	for (size_t i = 0; i < had; i++) {
+		uint64_t p = at[i].p;
+
+		if (p > gone)
+			store(find_room(table, hash_of((void *)p)), p, at[i].row);
+	}
+	s->used = s->live;
+	atomic_store_explicit(&s->table, table, memory_order_release);
+	atomic_fetch_add_explicit(&all_bytes, bytes - had * sizeof(struct entry),
+				  memory_order_relaxed);
+	if (old)
+		sonde__discard(at, had * sizeof(struct entry));
+	return true;
+}
+
+static bool has_room(struct stripe *s)
+{
+	size_t capacity = capacity_of(atomic_load_explicit(&s->table, memory_order_relaxed));
+
+	if ((s->used + 1) * 3 <= capacity * 2 || rebuild(s))
+		return true;
+	return s->used + 1 < capacity / 8 * 7;
+}
+
+static bool insert_locked(struct stripe *s, uint64_t hash, uint64_t p, uint32_t row,
+			  uint32_t *missed)
+{
+	struct entry *e = find(atomic_load_explicit(&s->table, memory_order_relaxed), hash, p);
+
+	if (e) {
+		*missed = atomic_exchange_explicit(&e->row, row, memory_order_relaxed);
+		return true;
+	}
+	if (!has_room(s))
+		return false;
+	e = find_room(atomic_load_explicit(&s->table, memory_order_relaxed), hash);
+	s->used += atomic_load_explicit(&e->p, memory_order_relaxed) == nothing;
+	s->live++;
+	store(e, p, row);
+	return true;
+}
+
+bool sonde__live_insert(const void *p, uint32_t row, uint32_t *missed)
+{
+	uint64_t hash = hash_of(p);
+	struct stripe *s = stripe_of(hash);
+	bool ok;
+
+	*missed = 0;
+	sonde__lock(&s->lock);
+	ok = insert_locked(s, hash, (uintptr_t)p, row, missed);
+	sonde__unlock(&s->lock);
+	if (ok && !*missed)
+		sonde__filter_add(p);
+	return ok;
+}
+
+/*
+ * What is followed by nothing need not be marked as gone: no search goes on past it.  So tables
+ * that are not crowded stay clean.
+ */
+static void clear(struct stripe *s, uintptr_t table, struct entry *e)
+{
+	struct entry *at = entries_of(table);
+	size_t mask = capacity_of(table) - 1;
+	size_t i = (size_t)(e - at);
+
+	s->live--;
+	atomic_store_explicit(&e->p, gone, memory_order_relaxed);
+	if (atomic_load_explicit(&at[(i + 1) & mask].p, memory_order_relaxed) != nothing)
+		return;
+	while (atomic_load_explicit(&at[i].p, memory_order_relaxed) == gone) {
+		atomic_store_explicit(&at[i].p, nothing, memory_order_relaxed);
+		s->used--;
+		i = (i - 1) & mask;
+	}
+}
+
+/*
+ * A signal handler of the host that frees memory, which it must not, may have interrupted us: then
+ * waiting would be for ever.
+ */
+static bool enter(struct stripe *s)
+{
+	sonde__tls.inside++;
+	if (sonde__tls.inside == 1) {
+		sonde__lock(&s->lock);
+		return true;
+	}
+	for (int i = 0; i < TRIES; i++)
+		if (sonde__trylock(&s->lock))
+			return true;
+	sonde__tls.inside--;
+	return false;
+}
+
+static void leave(struct stripe *s)
+{
+	sonde__unlock(&s->lock);
+	sonde__tls.inside--;
+}
+
+uint32_t sonde__live_remove(const void *p)
+{
+	uint64_t hash = hash_of(p);
+	struct stripe *s = stripe_of(hash);
+	uintptr_t table = atomic_load_explicit(&s->table, memory_order_acquire);
+	struct entry *e = find(table, hash, (uintptr_t)p);
+	uint32_t row = 0;
+
+	if (!e && atomic_load_explicit(&s->table, memory_order_relaxed) == table)
+		return 0;
+	if ((uintptr_t)p <= gone || !enter(s))
+		return 0;
+	table = atomic_load_explicit(&s->table, memory_order_relaxed);
+	e = find(table, hash, (uintptr_t)p);
+	if (e) {
+		row = atomic_load_explicit(&e->row, memory_order_relaxed);
+		clear(s, table, e);
+	}
+	leave(s);
+	if (row)
+		filter_drop(p);
+	return row;
+}
+
+size_t sonde__live_count(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < STRIPES; i++)
+		n += stripes[i].live;
+	return n;
+}
+
+void sonde__live_lock(void)
+{
+	for (size_t i = 0; i < STRIPES; i++)
+		sonde__lock(&stripes[i].lock);
+}
+
+void sonde__live_unlock(void)
+{
+	for (size_t i = 0; i < STRIPES; i++)
+		sonde__unlock(&stripes[i].lock);
+}

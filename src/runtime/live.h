@@ -1,0 +1,49 @@
+/*
+ * live.h - which sampled allocations still live
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RUNTIME_LIVE_H
+#define RUNTIME_LIVE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Every free() of the host asks this filter: how many known addresses fall on each place.  Places
+ * are 16 bytes of address space wide, so that objects near each other ask the same cache line.
+ */
+enum { SONDE__FILTER = 1 << 16 };
+extern atomic_uchar sonde__filter[SONDE__FILTER] __attribute__((visibility("hidden")));
+
+static inline uint16_t sonde__filter_place(const void *p)
+{
+	return (uint16_t)((uintptr_t)p >> 4 ^ (uintptr_t)p >> 20);
+}
+
+/* Whether 'p' may be known; no false "no". */
+static inline bool sonde__live_maybe(const void *p)
+{
+	return atomic_load_explicit(&sonde__filter[sonde__filter_place(p)], memory_order_relaxed) !=
+	       0;
+}
+
+/* All free()s and realloc()s of 'p' take the slow path from now on. */
+void sonde__filter_add(const void *p);
+
+/*
+ * Remembers that 'p' belongs to 'row' (not 0); '*missed' is the row of an allocation at the same
+ * place whose end was not seen, or 0.  False when there is no room.
+ */
+bool sonde__live_insert(const void *p, uint32_t row, uint32_t *missed);
+/* Forgets 'p'; its row, or 0 if it is not known. */
+uint32_t sonde__live_remove(const void *p);
+size_t sonde__live_count(void);
+
+/* fork.c: nobody changes anything while the process is copied. */
+void sonde__live_lock(void);
+void sonde__live_unlock(void);
+
+#endif /* RUNTIME_LIVE_H */

@@ -1,0 +1,34 @@
+/*
+ * next.h - the allocator behind our hooks
+ *
+ * Found by the first call that needs it.  Until then calls are served from a small arena, because
+ * looking for symbols may itself allocate; what comes from there is never given to an allocator.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef RUNTIME_NEXT_H
+#define RUNTIME_NEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sonde__next {
+	void *(*malloc)(size_t size);
+	void *(*calloc)(size_t n, size_t size);
+	void *(*realloc)(void *p, size_t size);
+	void (*free)(void *p);
+	void *(*memalign)(size_t alignment, size_t size);
+	int (*posix_memalign)(void **p, size_t alignment, size_t size);
+	void *(*aligned_alloc)(size_t alignment, size_t size);
+	void *(*valloc)(size_t size);
+	void *(*pvalloc)(size_t size);
+};
+extern struct sonde__next sonde__next __attribute__((visibility("hidden")));
+
+/* Whether 'p' came from the arena; how many bytes of it may be copied from there. */
+bool sonde__arena_has(const void *p, size_t *left);
+
+/* The definition of 'name' behind ours, or NULL; errno stays. */
+void *sonde__next_symbol(const char *name);
+
+#endif /* RUNTIME_NEXT_H */

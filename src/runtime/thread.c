@@ -1,0 +1,433 @@
+/*
+ * thread.c - the threads of the host: who they are, and when they end
+ *
+ * Records are made in chunks that double in size, and never given back, so that a signal handler
+ * can find one by its number at any time.  A thread that was started through our hook ends with a
+ * destructor of ours.  All others (the first one, those from before our time, those the C library
+ * starts by itself) are 'loose': a scan finds out that they are gone, and until then a new thread
+ * may turn up with the same tid.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/thread.h"
+
+#include "runtime/cpu.h"
+#include "runtime/fork.h"
+#include "runtime/os.h"
+#include "runtime/stack-bounds.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+
+enum {
+	FIRST_CHUNK = 32, /* a power of two */
+	CHUNKS = 16,      /* two million threads at once */
+};
+
+__thread struct sonde__tls sonde__tls __attribute__((tls_model("initial-exec")));
+
+static struct sonde__lock lock;
+static _Atomic(struct sonde__thread *) all;
+static _Atomic(struct sonde__thread *) chunks[CHUNKS];
+static struct sonde__thread *free_ones;
+static uint32_t nrecords;
+static unsigned nloose;
+
+static atomic_int on_pid; /* the process whose threads we follow; 0: none */
+static atomic_int agent_tid;
+static pthread_key_t key;
+static bool has_key;
+
+static int process(void)
+{
+	return (int)sonde__syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+/* Chunk k has FIRST_CHUNK << k records. */
+static unsigned chunk_of(uint32_t number, uint32_t *offset)
+{
+	uint32_t n = number / FIRST_CHUNK + 1;
+	unsigned k = 31 - (unsigned)__builtin_clz(n);
+
+	*offset = number - ((1u << k) - 1) * FIRST_CHUNK;
+	return k;
+}
+
+struct sonde__thread *sonde__thread_at(uint32_t number)
+{
+	uint32_t offset;
+	unsigned k;
+	struct sonde__thread *chunk;
+
+	if (number >= ((1u << CHUNKS) - 1) * FIRST_CHUNK)
+		return NULL;
+	k = chunk_of(number, &offset);
+	chunk = atomic_load_explicit(&chunks[k], memory_order_acquire);
+	return chunk ? chunk + offset : NULL;
+}
+
+struct sonde__thread *sonde__threads(void)
+{
+	return atomic_load_explicit(&all, memory_order_acquire);
+}
+
+static uint64_t seed(uint32_t number)
+{
+	uint64_t x = sonde__now() + (uint64_t)number * 0x9e3779b97f4a7c15u + (uintptr_t)&number;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	x ^= x >> 31;
+	return x ? x : 1;
+}
+
+static struct sonde__thread *make_record(void)
+{
+	uint32_t offset;
+	unsigned k = chunk_of(nrecords, &offset);
+	struct sonde__thread *t;
+
+	if (k >= CHUNKS)
+		return NULL;
+	if (!atomic_load(&chunks[k])) {
+		t = sonde__map(((size_t)FIRST_CHUNK << k) * sizeof(*t));
+		if (!t)
+			return NULL;
+		atomic_store_explicit(&chunks[k], t, memory_order_release);
+	}
+	t = atomic_load(&chunks[k]) + offset;
+	t->number = nrecords++;
+	t->random = seed(t->number);
+	t->next = atomic_load(&all);
+	atomic_store_explicit(&all, t, memory_order_release);
+	return t;
+}
+
+/* From here on to sonde__self(): under the lock. */
+
+static struct sonde__thread *take(int tid)
+{
+	struct sonde__thread *t = free_ones;
+
+	if (t)
+		free_ones = t->next_free;
+	else
+		t = make_record();
+	if (!t)
+		return NULL;
+	t->stack_low = 0;
+	t->stack_high = 0;
+	t->start = NULL;
+	t->goodbyes = 0;
+	atomic_store(&t->tid, tid);
+	return t;
+}
+
+static void set_loose(struct sonde__thread *t, bool loose)
+{
+	nloose += (unsigned)loose - (unsigned)t->loose;
+	t->loose = loose;
+}
+
+static void give_back(struct sonde__thread *t)
+{
+	set_loose(t, false);
+	atomic_store(&t->tid, 0);
+	t->next_free = free_ones;
+	free_ones = t;
+}
+
+static struct sonde__thread *find_loose(int tid)
+{
+	if (nloose == 0)
+		return NULL;
+	for (struct sonde__thread *t = sonde__threads(); t; t = t->next)
+		if (t->loose && atomic_load(&t->tid) == tid)
+			return t;
+	return NULL;
+}
+
+struct sonde__thread *sonde__self(void)
+{
+	struct sonde__thread *t = sonde__tls.self;
+	int tid;
+
+	if (t || sonde__tls.ended)
+		return t;
+	tid = sonde__tid();
+	sonde__lock(&lock);
+	t = find_loose(tid);
+	if (!t) {
+		t = take(tid);
+		if (t)
+			set_loose(t, true);
+	}
+	sonde__unlock(&lock);
+	if (t)
+		sonde__thread_find_stack(t, (uintptr_t)__builtin_frame_address(0));
+	sonde__tls.self = t;
+	return t;
+}
+
+/*
+ * The thread-local variables of a thread are at the top of the mapping that holds its stack, also
+ * where the host gave it the memory.  Only the first thread has them elsewhere.
+ */
+void sonde__thread_find_stack(struct sonde__thread *t, uintptr_t sp)
+{
+	struct sonde__range r;
+	uintptr_t top = (uintptr_t)&sonde__tls & ~(uintptr_t)15;
+
+	if (t->stack_high)
+		return;
+	if (sonde__main_stack(&r) && sp >= r.low && sp < r.high) {
+		t->stack_low = r.low;
+		t->stack_high = r.high;
+	} else if (sonde__range_around(top, &r) && sp >= r.low && sp < top) {
+		t->stack_low = r.low;
+		t->stack_high = top;
+	}
+}
+
+struct sonde__thread *sonde__thread_reserve(void *(*start)(void *), void *arg)
+{
+	struct sonde__thread *t;
+
+	sonde__lock(&lock);
+	t = take(SONDE__UNBORN);
+	sonde__unlock(&lock);
+	if (t) {
+		t->start = start;
+		t->arg = arg;
+	}
+	return t;
+}
+
+/* A thread with this tid is gone, since there is a new one; or a scan was quicker than it. */
+static void forget_namesake(int tid)
+{
+	struct sonde__thread *old;
+
+	sonde__lock(&lock);
+	old = find_loose(tid);
+	if (old) {
+		set_loose(old, false);
+		atomic_store(&old->tid, SONDE__UNBORN);
+	}
+	sonde__unlock(&lock);
+	if (!old)
+		return;
+	sonde__cpu_thread_gone(old);
+	sonde__lock(&lock);
+	give_back(old);
+	sonde__unlock(&lock);
+}
+
+void sonde__thread_begin(struct sonde__thread *t, uintptr_t low, uintptr_t high)
+{
+	int tid = sonde__tid();
+
+	forget_namesake(tid);
+	t->stack_low = low;
+	t->stack_high = high;
+	atomic_store(&t->tid, tid);
+	sonde__tls.self = t;
+	sonde__tls.inside++;
+	if (!has_key || pthread_setspecific(key, t) != 0) {
+		sonde__lock(&lock);
+		set_loose(t, true);
+		sonde__unlock(&lock);
+	}
+	sonde__tls.inside--;
+	sonde__cpu_thread_begin(t);
+}
+
+void sonde__thread_end(struct sonde__thread *t)
+{
+	if (t == sonde__tls.self) {
+		sonde__cpu_thread_end(t);
+		sonde__tls.self = NULL;
+		sonde__tls.ended = 1;
+	}
+	sonde__lock(&lock);
+	give_back(t);
+	sonde__unlock(&lock);
+}
+
+/* Destructors run in rounds as long as there are any; ours asks for all rounds, to be the last. */
+static void say_goodbye(void *self)
+{
+	struct sonde__thread *t = self;
+
+	if (t != sonde__tls.self)
+		return;
+	if (++t->goodbyes < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(key, t) == 0)
+		return;
+	sonde__thread_end(t);
+}
+
+void sonde__thread_is_agent(void)
+{
+	atomic_store(&agent_tid, sonde__tid());
+}
+
+/* A table from tid to "known", so that ten thousand threads are not compared with each other. */
+struct known {
+	size_t slots; /* a power of two */
+	int *tids;
+};
+
+static int *slot_of(const struct known *k, int tid)
+{
+	size_t i = (size_t)tid * 0x9e3779b1u;
+
+	while (k->tids[i & (k->slots - 1)] != 0 && k->tids[i & (k->slots - 1)] != tid)
+		i++;
+	return &k->tids[i & (k->slots - 1)];
+}
+
+static bool list_known(struct known *k)
+{
+	size_t n = 1;
+
+	for (struct sonde__thread *t = sonde__threads(); t; t = t->next)
+		n++;
+	for (k->slots = 64; k->slots < 2 * n; k->slots *= 2)
+		;
+	k->tids = sonde__map(k->slots * sizeof(*k->tids));
+	if (!k->tids)
+		return false;
+	/* Records made meanwhile are at the front of the list; one walk sees no more than n. */
+	for (struct sonde__thread *t = sonde__threads(); t && n > 0; t = t->next, n--) {
+		int tid = atomic_load(&t->tid);
+
+		if (tid > 0)
+			*slot_of(k, tid) = tid;
+	}
+	return true;
+}
+
+static bool add_found(const struct known *k, int tid)
+{
+	struct sonde__thread *t;
+
+	if (tid <= 0 || tid == atomic_load(&agent_tid) || *slot_of(k, tid) == tid)
+		return false;
+	sonde__lock(&lock);
+	t = take(tid);
+	if (t)
+		set_loose(t, true);
+	sonde__unlock(&lock);
+	return t != NULL;
+}
+
+static int read_tid(const char *name)
+{
+	int tid = 0;
+
+	for (; *name >= '0' && *name <= '9'; name++)
+		tid = tid * 10 + (*name - '0');
+	return *name ? 0 : tid;
+}
+
+static bool look_for_threads(const struct known *k)
+{
+	char buffer[2048] __attribute__((aligned(8)));
+	bool found = false;
+	long fd = sonde__syscall(SYS_openat, AT_FDCWD, (long)"/proc/self/task",
+				 O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, 0, 0);
+	long n;
+
+	if (fd < 0)
+		return false;
+	do {
+		n = sonde__syscall(SYS_getdents64, fd, (long)buffer, sizeof(buffer), 0, 0, 0);
+		for (long at = 0; at < n;) {
+			const struct dirent64 *d = (const struct dirent64 *)(buffer + at);
+
+			found |= add_found(k, read_tid(d->d_name));
+			at += d->d_reclen;
+		}
+	} while (n > 0);
+	sonde__syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+	return found;
+}
+
+static void free_the_dead(void)
+{
+	int pid = process();
+
+	for (struct sonde__thread *t = sonde__threads(); t; t = t->next) {
+		int tid = atomic_load(&t->tid);
+
+		if (tid <= 0 || !t->loose)
+			continue;
+		if (sonde__syscall(SYS_tgkill, pid, tid, 0, 0, 0, 0) == -ESRCH)
+			forget_namesake(tid);
+	}
+}
+
+void sonde__threads_scan(void)
+{
+	struct known k;
+
+	free_the_dead();
+	if (!list_known(&k))
+		return;
+	if (look_for_threads(&k))
+		sonde__ranges_refresh();
+	sonde__unmap(k.tids, k.slots * sizeof(*k.tids));
+}
+
+static void before_fork(void)
+{
+	sonde__lock(&lock);
+}
+
+static void in_parent(void)
+{
+	sonde__unlock(&lock);
+}
+
+/* Only the thread that forked is there; it has a new number. */
+static void in_child(void)
+{
+	struct sonde__thread *self = sonde__tls.self;
+
+	for (struct sonde__thread *t = sonde__threads(); t; t = t->next) {
+		if (t != self && atomic_load(&t->tid) != 0)
+			give_back(t);
+	}
+	if (self)
+		atomic_store(&self->tid, sonde__tid());
+	atomic_store(&agent_tid, 0);
+	atomic_store(&on_pid, 0);
+	sonde__unlock(&lock);
+}
+
+static const struct sonde__fork_part fork_part = {
+	.prepare = before_fork,
+	.parent = in_parent,
+	.child = in_child,
+};
+
+bool sonde__threads_on(void)
+{
+	int pid = atomic_load_explicit(&on_pid, memory_order_relaxed);
+
+	return pid != 0 && pid == process();
+}
+
+void sonde__threads_start(void)
+{
+	if (sonde__threads_on())
+		return;
+	sonde__fork_join(SONDE__FORK_THREADS, &fork_part);
+	if (!has_key)
+		has_key = pthread_key_create(&key, say_goodbye) == 0;
+	sonde__ranges_refresh();
+	atomic_store(&on_pid, process());
+}
