@@ -71,7 +71,7 @@ SCRIPTS = {
 
 def only_pprof(text):
     """Without the part of "help" that pprof does not have."""
-    return re.sub(r"\n  Only in sonde:\n(    .*\n)*", "", text)
+    return re.sub(r"\n  (?:Only in|Commands of) sonde:\n(    .*\n)*", "", text)
 
 
 def talk(program, script, args=()):

@@ -15,7 +15,7 @@ def strip(answer):
 def ours_only(text):
     """help: our own options, behind the reference's; errors: which byte, and why; a dot that is there and fails."""
     text = text.replace(b"failed to execute dot. Error:", b"failed to execute dot. Is Graphviz installed? Error:")
-    text = re.sub(rb"\n  Only in sonde:\n(?:    .*\n)+", b"", text)
+    text = re.sub(rb"\n  (?:Only in|Commands of) sonde:\n(?:    .*\n)+", b"", text)
     return re.sub(rb"(unrecognized profile format) \(byte \d+: .*\)", rb"\1", text)
 
 
