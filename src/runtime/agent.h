@@ -1,6 +1,10 @@
 /*
  * agent.h - switching on and off, and answering requests
  *
+ * The agent is the one thread of the runtime.  Everything that takes time or memory happens there,
+ * one thing after the other: requests that come over our own sockets, and those that the host's
+ * server passes on.  So nothing behind it needs locks.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef RUNTIME_AGENT_H
@@ -10,31 +14,46 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the environment or the API asked for (docs/RUNTIME.md; design table). */
+/* What the environment or the API asked for (docs/RUNTIME.md). */
 struct sonde__config {
 	char addr[256]; /* host:port, :port, unix:/path; "": no server */
 	char token[128];
-	char log[256]; /* "stderr", "syslog", or a file */
+	char log[256]; /* "stderr", "syslog", "none", or a file */
 	uint64_t heap_rate;
 	unsigned cpu_hz;
 	uint64_t off_after_s; /* R88; 0: never */
 	bool index;           /* R16 */
 	bool on;
+	char complaint[160]; /* about what could not be understood; for the log */
 };
 
+enum { SONDE__HEAP_RATE = 524288, SONDE__CPU_HZ = 100, SONDE__CPU_HZ_MAX = 1000 };
+
+/* Nothing asked for, and the defaults. */
+void sonde__config_init(struct sonde__config *c);
+/* Reads the environment; whether it asks to be switched on. */
 bool sonde__config_from_env(struct sonde__config *c, char **environment);
 
 /* Starts the agent thread (and with it everything that is on).  0 or a negative errno. */
 int sonde__agent_start(const struct sonde__config *c);
 void sonde__agent_stop(void);
+bool sonde__agent_is_on(void);
 /* Asks the agent to look at the modules again; from dlopen()/dlclose() hooks. */
 void sonde__agent_wake(void);
+/* What it was started with; the rate for CPU profiles may change. */
+const struct sonde__config *sonde__agent_config(void);
+unsigned sonde__agent_set_cpu_hz(unsigned hz);
 
+/* Where lines go from now on: "stderr", "syslog", "none", or a file. */
+void sonde__log_open(const char *where);
 void sonde__log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The words for an errno, without the C library's tables. */
+const char *sonde__error_text(int code);
 
 /* One request, from our own server or from the host's (sonde_handle() in sonde.h). */
 struct sonde__request {
-	const char *method, *path, *query; /* path from "/debug/pprof" on */
+	const char *method, *path, *query; /* path from "/debug/pprof" on, decoded */
+	const char *content_type;
 	const char *body;
 	size_t nbody;
 	bool (*gone)(void *ctx); /* whether the client has gone away; may be NULL */
@@ -49,13 +68,11 @@ struct sonde__response {
 	size_t nbody, mapped;
 };
 
-/* Fills in the response; release with sonde__response_release().  Blocks while a profile runs. */
-void sonde__handle(const struct sonde__request *rq, struct sonde__response *rs);
+/*
+ * Fills in the response; release with sonde__response_release().  Any thread but the agent; blocks
+ * while a profile runs.  -ENOTCONN if there is no agent.
+ */
+int sonde__handle(const struct sonde__request *rq, struct sonde__response *rs);
 void sonde__response_release(struct sonde__response *rs);
-
-/* fork.c: before and after, in parent and child. */
-void sonde__agent_fork_prepare(void);
-void sonde__agent_fork_parent(void);
-void sonde__agent_fork_child(void);
 
 #endif /* RUNTIME_AGENT_H */

@@ -34,6 +34,7 @@ struct sonde__output_head {
 	const char *default_type; /* or NULL */
 	uint64_t time, duration;  /* ns */
 	bool symbolize;           /* function names from symbol tables */
+	bool hide_allocator;      /* leave out the functions that allocate, at the leaves */
 };
 
 struct sonde__output *sonde__output_new(const struct sonde__output_head *head);
@@ -49,5 +50,11 @@ void sonde__output_free(struct sonde__output *o);
 
 /* The name of the function at 'pc' from the symbol tables, or NULL; lives as long as its module. */
 const char *sonde__name(uint64_t pc, uint64_t *start);
+/* Closes the files that names were read from; after each profile. */
+void sonde__names_close(void);
+size_t sonde__names_bytes(void); /* of memory that symbol tables take */
+
+/* gzip, level 1, with the header bytes of Go's; NULL when there is no memory. */
+uint8_t *sonde__gzip(const void *data, size_t n, size_t *size, size_t *mapped);
 
 #endif /* RUNTIME_OUTPUT_H */

@@ -1,0 +1,483 @@
+/*
+ * agent.c - our one thread: when it starts, what it does, how it ends
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/agent.h"
+
+#include "runtime/cpu.h"
+#include "runtime/fork.h"
+#include "runtime/guard.h"
+#include "runtime/heap.h"
+#include "runtime/job.h"
+#include "runtime/os.h"
+#include "runtime/profiles.h"
+#include "runtime/runtime.h"
+#include "runtime/server.h"
+#include "runtime/thread.h"
+#include "runtime/unwind.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const uint64_t ms = 1000000;
+enum {
+	STACK = 256 << 10,
+	POLL_MS = 100,  /* between two looks at the CPU samples */
+	GONE_MS = 200,  /* between two questions whether a caller is still there */
+	DRAIN_MS = 700, /* for clients to take their answers when we end */
+	STOP_MS = 950,  /* for the agent to end */
+	CMDLINE_MAX = 64 << 10,
+};
+
+/* A request of the host's server: lives on the stack of the thread that waits for it. */
+struct mounted {
+	struct mounted *next;
+	struct sonde__job job;
+	atomic_uint done; /* futex */
+	atomic_bool gone;
+	bool started;
+};
+
+enum { OFF, STARTING, ON, STOPPING };
+
+static struct {
+	struct sonde__lock lock; /* guards 'state' and 'arrived' */
+	int state;
+	pid_t pid;
+	pthread_t thread;
+	atomic_uint ended; /* futex: 1 when the agent is about to return */
+	int wake;          /* eventfd; -1: none */
+	atomic_bool stop, look;
+	struct sonde__config config;
+	struct mounted *arrived; /* by the callers, newest first */
+	struct mounted *taken;   /* of the agent */
+	uint64_t off_at, next_poll, cpu_before;
+	uint64_t next_look; /* at the modules; 0: when asked */
+	unsigned looks;
+	char *cmdline;
+	size_t ncmdline, mapped_cmdline;
+} agent = { .wake = -1 };
+
+const struct sonde__config *sonde__agent_config(void)
+{
+	return &agent.config;
+}
+
+unsigned sonde__agent_set_cpu_hz(unsigned hz)
+{
+	unsigned before = agent.config.cpu_hz;
+
+	if (hz >= 1 && hz <= SONDE__CPU_HZ_MAX)
+		agent.config.cpu_hz = hz;
+	return before ? before : SONDE__CPU_HZ;
+}
+
+const char *sonde__cmdline(size_t *n)
+{
+	*n = agent.ncmdline;
+	return agent.cmdline;
+}
+
+static void futex_wait(atomic_uint *at, unsigned value, uint64_t ns)
+{
+	struct timespec t = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+
+	sonde__syscall(SYS_futex, (long)at, FUTEX_WAIT_PRIVATE, (long)value, (long)&t, 0, 0);
+}
+
+static void futex_set(atomic_uint *at, unsigned value)
+{
+	atomic_store(at, value);
+	sonde__syscall(SYS_futex, (long)at, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
+static void wake(void)
+{
+	const uint64_t one = 1;
+
+	if (agent.wake >= 0)
+		sonde__syscall(SYS_write, agent.wake, (long)&one, sizeof(one), 0, 0, 0);
+}
+
+void sonde__agent_wake(void)
+{
+	atomic_store(&agent.look, true);
+	wake();
+}
+
+bool sonde__agent_is_on(void)
+{
+	return agent.state == ON && agent.pid == getpid();
+}
+
+/* Requests of the host's server. */
+
+static void take_arrived(void)
+{
+	struct mounted *m, *next;
+
+	sonde__lock(&agent.lock);
+	m = agent.arrived;
+	agent.arrived = NULL;
+	sonde__unlock(&agent.lock);
+	for (; m; m = next) {
+		next = m->next;
+		m->next = agent.taken;
+		agent.taken = m;
+	}
+}
+
+/* One step of one request; true when it is complete. */
+static bool work_on(struct mounted *m, uint64_t now, bool hurry)
+{
+	if (!m->started) {
+		m->started = true;
+		sonde__job_start(&m->job);
+	} else if (atomic_load(&m->gone)) {
+		sonde__job_cancel(&m->job);
+	} else if (m->job.until && (hurry || now >= m->job.until)) {
+		sonde__job_finish(&m->job);
+	}
+	if (m->job.until && hurry)
+		sonde__job_finish(&m->job);
+	return m->job.until == 0;
+}
+
+static void work_on_mounted(bool hurry)
+{
+	uint64_t now = sonde__now();
+
+	take_arrived();
+	for (struct mounted **at = &agent.taken; *at;) {
+		struct mounted *m = *at;
+
+		if (!work_on(m, now, hurry)) {
+			at = &m->next;
+			continue;
+		}
+		*at = m->next;
+		sonde__job_log(&m->job);
+		/* From here on it is the caller's again. */
+		futex_set(&m->done, 1);
+	}
+}
+
+static void hand_over(struct mounted *m)
+{
+	while (!atomic_load(&m->done)) {
+		futex_wait(&m->done, 0, GONE_MS * ms);
+		if (m->job.rq.gone && !atomic_load(&m->gone) && m->job.rq.gone(m->job.rq.ctx)) {
+			atomic_store(&m->gone, true);
+			wake();
+		}
+	}
+}
+
+int sonde__handle(const struct sonde__request *rq, struct sonde__response *rs)
+{
+	struct mounted m = { .job.rq = *rq };
+	bool on;
+
+	sonde__lock(&agent.lock);
+	on = sonde__agent_is_on();
+	if (on) {
+		m.next = agent.arrived;
+		agent.arrived = &m;
+	}
+	sonde__unlock(&agent.lock);
+	if (!on)
+		return -ENOTCONN;
+	wake();
+	hand_over(&m);
+	*rs = m.job.rs;
+	return 0;
+}
+
+/* The loop. */
+
+static uint64_t deadline(void)
+{
+	uint64_t until = agent.off_at ? agent.off_at : UINT64_MAX;
+
+	for (const struct mounted *m = agent.taken; m; m = m->next)
+		if (m->job.until && m->job.until < until)
+			until = m->job.until;
+	if (sonde__job_needs_polling() && agent.next_poll < until)
+		until = agent.next_poll;
+	if (agent.next_look && agent.next_look < until)
+		until = agent.next_look;
+	return until;
+}
+
+static int timeout_until(uint64_t until)
+{
+	uint64_t now = sonde__now();
+
+	if (until == UINT64_MAX)
+		return -1;
+	if (until <= now)
+		return 0;
+	until = (until - now + ms - 1) / ms;
+	return until > 60000 ? 60000 : (int)until;
+}
+
+static void poll_cpu(void)
+{
+	uint64_t now = sonde__now();
+
+	if (!sonde__job_needs_polling() || now < agent.next_poll)
+		return;
+	sonde__cpu_poll();
+	agent.next_poll = now + POLL_MS * ms;
+}
+
+static void account(void)
+{
+	uint64_t cpu = sonde__thread_cpu();
+
+	atomic_fetch_add_explicit(&sonde__stats.own_ns, cpu - agent.cpu_before,
+				  memory_order_relaxed);
+	agent.cpu_before = cpu;
+}
+
+/* We hear of a library a moment before it is there: so look again, a few times. */
+static void look_at_modules(void)
+{
+	static const unsigned pauses[] = { 10, 100, 1000 };
+	bool asked = atomic_exchange(&agent.look, false);
+
+	if (asked)
+		agent.looks = 0;
+	else if (!agent.next_look || sonde__now() < agent.next_look)
+		return;
+	sonde__modules_refresh();
+	agent.next_look = 0;
+	if (agent.looks < sizeof(pauses) / sizeof(pauses[0]))
+		agent.next_look = sonde__now() + pauses[agent.looks++] * ms;
+}
+
+static void wait_and_work(void)
+{
+	struct pollfd fds[SONDE__POLL_FDS];
+	uint64_t until = deadline(), count;
+	size_t n = 1;
+
+	fds[0] = (struct pollfd){ .fd = agent.wake, .events = POLLIN };
+	n += sonde__server_wait(fds + 1, &until);
+	account();
+	if (poll(fds, n, timeout_until(until)) < 0)
+		n = 0;
+	if (n && fds[0].revents & POLLIN && read(agent.wake, &count, sizeof(count)) < 0)
+		count = 0;
+	look_at_modules();
+	sonde__server_work(fds, n);
+	work_on_mounted(false);
+	poll_cpu();
+}
+
+static bool time_is_up(void)
+{
+	if (!agent.off_at || sonde__now() < agent.off_at)
+		return false;
+	sonde__log("switched off after %llu seconds, as asked",
+		   (unsigned long long)agent.config.off_after_s);
+	return true;
+}
+
+/* Refuses new requests, answers what is there. */
+static void wind_up(void)
+{
+	sonde__lock(&agent.lock);
+	agent.state = STOPPING;
+	sonde__unlock(&agent.lock);
+	sonde__heap_set_rate(0);
+	work_on_mounted(true);
+	sonde__server_close(sonde__now() + DRAIN_MS * ms);
+}
+
+static void *run_agent(void *unused)
+{
+	(void)unused;
+	sonde__tls.inside = 1;
+	sonde__thread_is_agent();
+	prctl(PR_SET_NAME, "sonde");
+	agent.cpu_before = sonde__thread_cpu();
+	sonde__threads_scan();
+	if (agent.config.complaint[0])
+		sonde__log("%s", agent.config.complaint);
+	sonde__server_init(&agent.config);
+	while (!atomic_load(&agent.stop) && !time_is_up())
+		wait_and_work();
+	wind_up();
+	account();
+	futex_set(&agent.ended, 1);
+	return NULL;
+}
+
+static int create_thread(size_t stack)
+{
+	pthread_attr_t attr;
+	int rc;
+
+	if (pthread_attr_init(&attr) != 0)
+		return ENOMEM;
+	if (stack)
+		pthread_attr_setstacksize(&attr, stack);
+	rc = pthread_create(&agent.thread, &attr, run_agent, NULL);
+	pthread_attr_destroy(&attr);
+	return rc;
+}
+
+/* No signal of the host is ever handled on our thread. */
+static int start_thread(void)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	sonde__tls.inside++;
+	rc = create_thread(STACK);
+	if (rc == EINVAL) /* a program with very much thread-local data */
+		rc = create_thread(0);
+	sonde__tls.inside--;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -rc;
+}
+
+static void fork_prepare(void)
+{
+	sonde__lock(&agent.lock);
+}
+
+static void fork_parent(void)
+{
+	sonde__unlock(&agent.lock);
+}
+
+/* There is no agent in the child, and what it had open is not the child's to keep. */
+static void fork_child(void)
+{
+	sonde__server_forget();
+	if (agent.wake >= 0)
+		close(agent.wake);
+	agent.wake = -1;
+	agent.arrived = NULL;
+	agent.taken = NULL;
+	agent.state = OFF;
+	sonde__unlock(&agent.lock);
+}
+
+static const struct sonde__fork_part fork_part = { fork_prepare, fork_parent, fork_child };
+
+/* The arguments as they are now: programs write over them later. */
+static void keep_cmdline(void)
+{
+	if (agent.cmdline)
+		return;
+	agent.cmdline = sonde__slurp("/proc/self/cmdline", CMDLINE_MAX, &agent.ncmdline,
+				     &agent.mapped_cmdline);
+	if (agent.cmdline && agent.ncmdline && agent.cmdline[agent.ncmdline - 1] == '\0')
+		agent.ncmdline--;
+	if (!agent.cmdline)
+		agent.cmdline = (char *)(uintptr_t) "";
+}
+
+static void prepare(const struct sonde__config *c)
+{
+	agent.config = *c;
+	agent.pid = getpid();
+	agent.taken = NULL;
+	agent.off_at = c->off_after_s ? sonde__now() + c->off_after_s * 1000 * ms : 0;
+	agent.next_poll = 0;
+	atomic_store(&agent.ended, 0);
+	atomic_store(&agent.stop, false);
+	sonde__log_open(c->log);
+	keep_cmdline();
+	sonde__modules_refresh();
+	sonde__threads_start();
+	sonde__fork_join(SONDE__FORK_AGENT, &fork_part);
+}
+
+/* Gets the place of the agent: nobody else starts it at the same time. */
+static bool claim(void)
+{
+	bool free;
+
+	sonde__lock(&agent.lock);
+	/* The one that switched itself off has only to be forgotten. */
+	if (agent.state == STOPPING && atomic_load(&agent.ended))
+		agent.state = OFF;
+	free = agent.state == OFF;
+	if (free)
+		agent.state = STARTING;
+	sonde__unlock(&agent.lock);
+	return free;
+}
+
+static void settle(int state)
+{
+	sonde__lock(&agent.lock);
+	agent.state = state;
+	sonde__unlock(&agent.lock);
+}
+
+/* Whether this is a process to be a guest in. */
+static bool is_welcome(const struct sonde__config *c)
+{
+	const char *why = sonde__guard_process();
+
+	if (!why)
+		return true;
+	sonde__say_off(SONDE__ALL, why);
+	sonde__log_open(c->log);
+	sonde__log("off: %s", why);
+	return false;
+}
+
+int sonde__agent_start(const struct sonde__config *c)
+{
+	int rc;
+
+	if (!is_welcome(c))
+		return -EPERM;
+	if (!claim())
+		return -EALREADY;
+	agent.wake = agent.wake >= 0 ? agent.wake : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	rc = agent.wake < 0 ? -errno : 0;
+	if (rc == 0) {
+		prepare(c);
+		sonde__heap_set_rate(c->heap_rate);
+		settle(ON);
+		rc = start_thread();
+	}
+	if (rc < 0) {
+		sonde__heap_set_rate(0);
+		settle(OFF);
+	}
+	return rc;
+}
+
+void sonde__agent_stop(void)
+{
+	uint64_t until = sonde__now() + STOP_MS * ms;
+
+	if (agent.pid != getpid() || agent.state == OFF || agent.state == STARTING)
+		return;
+	atomic_store(&agent.stop, true);
+	wake();
+	while (!atomic_load(&agent.ended) && sonde__now() < until)
+		futex_wait(&agent.ended, 0, 50 * ms);
+	if (!atomic_load(&agent.ended))
+		return;
+	pthread_join(agent.thread, NULL);
+	settle(OFF);
+}

@@ -1,0 +1,147 @@
+/*
+ * config.c - what the environment asks for
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/agent.h"
+#include "runtime/http.h"
+#include "runtime/os.h"
+
+#include <string.h>
+
+void sonde__config_init(struct sonde__config *c)
+{
+	*c = (struct sonde__config){ .heap_rate = SONDE__HEAP_RATE,
+				     .cpu_hz = SONDE__CPU_HZ,
+				     .index = true };
+}
+
+/* The value of a variable, or NULL. */
+static const char *value_of(char **environment, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; environment && *environment; environment++)
+		if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
+			return *environment + n + 1;
+	return NULL;
+}
+
+/* The first variable that is not empty and whose name ends in _PPROF_ADDR. */
+static const char *any_pprof_addr(char **environment)
+{
+	static const char ending[] = "_PPROF_ADDR";
+	const size_t n = sizeof(ending) - 1;
+
+	for (; environment && *environment; environment++) {
+		const char *equals = strchr(*environment, '=');
+
+		if (equals && equals[1] && (size_t)(equals - *environment) >= n &&
+		    memcmp(equals - n, ending, n) == 0)
+			return equals + 1;
+	}
+	return NULL;
+}
+
+static const char *address_of(char **environment)
+{
+	const char *addr = value_of(environment, "SONDE_ADDR");
+	const char *enable = value_of(environment, "ENABLE_PROFILER");
+
+	if (addr && *addr)
+		return addr;
+	addr = any_pprof_addr(environment);
+	if (!addr && enable && strcmp(enable, "true") == 0)
+		addr = "localhost:8081";
+	return addr;
+}
+
+static void complain(struct sonde__config *c, const char *name, const char *value)
+{
+	sonde__format(c->complaint, sizeof(c->complaint), "%s=%.64s is not understood, ignored",
+		      name, value);
+}
+
+/* A number with a unit: K, M, G for bytes; s, m, h for seconds. */
+static bool read_number(const char *text, const char *units, const uint64_t *factors, uint64_t *to)
+{
+	char digits[24];
+	size_t n = strspn(text, "0123456789");
+	const char *unit = text[n] ? strchr(units, text[n]) : NULL;
+	int64_t v;
+
+	if (n == 0 || n >= sizeof(digits) || (text[n] && (!unit || text[n + 1])))
+		return false;
+	memcpy(digits, text, n);
+	digits[n] = '\0';
+	if (!sonde__parse_int(digits, &v) || v > INT64_MAX >> 30)
+		return false;
+	*to = (uint64_t)v * (unit ? factors[unit - units] : 1);
+	return true;
+}
+
+static void read_bytes(struct sonde__config *c, char **environment, const char *name, uint64_t *to)
+{
+	static const uint64_t factors[] = { 1 << 10, 1 << 20, 1 << 30, 1 << 10, 1 << 20, 1 << 30 };
+	const char *value = value_of(environment, name);
+
+	if (value && *value && !read_number(value, "KMGkmg", factors, to))
+		complain(c, name, value);
+}
+
+static void read_time(struct sonde__config *c, char **environment, const char *name, uint64_t *to)
+{
+	static const uint64_t factors[] = { 1, 60, 3600 };
+	const char *value = value_of(environment, name);
+
+	if (value && *value && !read_number(value, "smh", factors, to))
+		complain(c, name, value);
+}
+
+static void read_hz(struct sonde__config *c, char **environment)
+{
+	uint64_t hz = c->cpu_hz;
+
+	read_bytes(c, environment, "SONDE_CPU_HZ", &hz);
+	if (hz >= 1 && hz <= SONDE__CPU_HZ_MAX)
+		c->cpu_hz = (unsigned)hz;
+	else
+		complain(c, "SONDE_CPU_HZ", value_of(environment, "SONDE_CPU_HZ"));
+}
+
+static void read_text(struct sonde__config *c, char **environment, const char *name, char *to,
+		      size_t cap)
+{
+	const char *value = value_of(environment, name);
+
+	if (!value)
+		return;
+	/* Half a token, or half a path, is another one. */
+	if (strlen(value) < cap)
+		memcpy(to, value, strlen(value) + 1);
+	else
+		complain(c, name, value);
+}
+
+bool sonde__config_from_env(struct sonde__config *c, char **environment)
+{
+	const char *addr = address_of(environment);
+	const char *token = value_of(environment, "SONDE_TOKEN");
+	const char *index = value_of(environment, "SONDE_INDEX");
+
+	sonde__config_init(c);
+	if (!addr)
+		return false;
+	c->on = true;
+	sonde__format(c->addr, sizeof(c->addr), "%s", addr);
+	read_text(c, environment, "SONDE_TOKEN", c->token, sizeof(c->token));
+	read_text(c, environment, "SONDE_LOG", c->log, sizeof(c->log));
+	read_bytes(c, environment, "SONDE_HEAP_RATE", &c->heap_rate);
+	read_hz(c, environment);
+	read_time(c, environment, "SONDE_OFF_AFTER", &c->off_after_s);
+	c->index = !index || strcmp(index, "0") != 0;
+	/* Without the protection that was asked for, nothing is shown. */
+	if (token && strlen(token) >= sizeof(c->token))
+		c->addr[0] = '\0';
+	return true;
+}

@@ -1,0 +1,149 @@
+/*
+ * log.c - lines for people: to stderr, a file, or the system log
+ *
+ * stderr is the host's.  A host that has closed it may have given its number to something else, so
+ * it is written to only while it is the file it was when we started.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/agent.h"
+#include "runtime/http.h"
+#include "runtime/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum sink { SINK_NONE, SINK_STDERR, SINK_SYSLOG, SINK_FILE };
+enum { DAEMON_INFO = 3 << 3 | 6 }; /* facility and severity of syslog(3) */
+
+static enum sink sink;
+static dev_t stderr_device;
+static ino_t stderr_number;
+static char file[256];
+
+static void open_stderr(void)
+{
+	struct stat st;
+
+	sink = SINK_NONE;
+	if (fstat(STDERR_FILENO, &st) < 0)
+		return;
+	stderr_device = st.st_dev;
+	stderr_number = st.st_ino;
+	sink = SINK_STDERR;
+}
+
+void sonde__log_open(const char *where)
+{
+	if (strcmp(where, "none") == 0) {
+		sink = SINK_NONE;
+	} else if (strcmp(where, "syslog") == 0) {
+		sink = SINK_SYSLOG;
+	} else if (where[0] == '\0' || strcmp(where, "stderr") == 0) {
+		open_stderr();
+	} else {
+		sonde__format(file, sizeof(file), "%s", where);
+		sink = SINK_FILE;
+	}
+}
+
+static void write_stderr(const char *line, size_t n)
+{
+	struct stat st;
+
+	if (fstat(STDERR_FILENO, &st) < 0 || st.st_dev != stderr_device ||
+	    st.st_ino != stderr_number)
+		return;
+	if (write(STDERR_FILENO, line, n) < 0)
+		return;
+}
+
+/* Opened for each line: lines are few, and a rotated file must not stay open. */
+static void write_file(const char *line, size_t n)
+{
+	int fd =
+		open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+
+	if (fd < 0)
+		return;
+	if (write(fd, line, n) < 0) {
+		close(fd);
+		return;
+	}
+	close(fd);
+}
+
+static void write_syslog(const char *line, size_t n)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX, .sun_path = "/dev/log" };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return;
+	sendto(fd, line, n, MSG_NOSIGNAL, (struct sockaddr *)&to, sizeof(to));
+	close(fd);
+}
+
+void sonde__log(const char *fmt, ...)
+{
+	char line[1024], stamp[32];
+	int before = errno;
+	size_t n;
+	va_list args;
+
+	if (sink == SINK_NONE)
+		return;
+	sonde__stamp(sonde__wall(), stamp);
+	if (sink == SINK_SYSLOG)
+		n = sonde__format(line, sizeof(line), "<%d>sonde[%d]: ", DAEMON_INFO,
+				  (int)getpid());
+	else
+		n = sonde__format(line, sizeof(line), "%s sonde[%d]: ", stamp, (int)getpid());
+	va_start(args, fmt);
+	n += sonde__vformat(line + n, sizeof(line) - n - 1, fmt, args);
+	va_end(args);
+	if (n > sizeof(line) - 2)
+		n = sizeof(line) - 2;
+	line[n++] = '\n';
+	if (sink == SINK_STDERR)
+		write_stderr(line, n);
+	else if (sink == SINK_FILE)
+		write_file(line, n);
+	else
+		write_syslog(line, n - 1);
+	errno = before;
+}
+
+const char *sonde__error_text(int code)
+{
+	switch (code) {
+	case EADDRINUSE:
+		return "the address is in use";
+	case EADDRNOTAVAIL:
+		return "this machine does not have that address";
+	case EACCES:
+	case EPERM:
+		return "permission denied";
+	case EAFNOSUPPORT:
+		return "this system does not have that kind of address";
+	case EMFILE:
+	case ENFILE:
+		return "too many open files";
+	case ENOENT:
+	case ENOTDIR:
+		return "no such folder";
+	case ENOMEM:
+	case ENOBUFS:
+		return "out of memory";
+	case EROFS:
+		return "the file system is read-only";
+	default:
+		return "the system refused";
+	}
+}

@@ -1,0 +1,184 @@
+/*
+ * output.c - a profile in the making: samples, counted by stack and labels
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/output-private.h"
+
+#include "runtime/os.h"
+
+#include <string.h>
+
+struct sonde__output *sonde__output_new(const struct sonde__output_head *head)
+{
+	struct sonde__output *o = sonde__map(sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->head = *head;
+	sonde__output_string(o, ""); /* number 0, by the format */
+	return o;
+}
+
+void sonde__output_free(struct sonde__output *o)
+{
+	if (!o)
+		return;
+	sonde__buf_release(&o->samples);
+	sonde__buf_release(&o->labels);
+	sonde__buf_release(&o->bytes);
+	sonde__buf_release(&o->strings);
+	sonde__buf_release(&o->comments);
+	sonde__index_release(&o->by_stack);
+	sonde__index_release(&o->by_text);
+	sonde__unmap(o, sizeof(*o));
+}
+
+const struct text *sonde__output_text(const struct sonde__output *o, uint32_t number)
+{
+	return (const struct text *)(const void *)o->strings.p + number;
+}
+
+uint32_t sonde__output_string(struct sonde__output *o, const char *text)
+{
+	const char *words = text ? text : "";
+	size_t n = strlen(words);
+	uint32_t hash = sonde__hash(words, n), id;
+	struct text *t;
+
+	for (size_t at = hash; (id = sonde__index_next(&o->by_text, hash, &at)) != 0;) {
+		const struct text *old = sonde__output_text(o, id - 1);
+
+		if (old->n == n && memcmp(o->bytes.p + old->at, words, n) == 0)
+			return id - 1;
+	}
+	t = sonde__buf_more(&o->strings, sizeof(*t));
+	if (!t)
+		return 0;
+	*t = (struct text){ (uint32_t)o->bytes.n, (uint32_t)n };
+	sonde__buf_add(&o->bytes, words, n);
+	id = (uint32_t)(o->strings.n / sizeof(*t));
+	if (o->bytes.full || !sonde__index_put(&o->by_text, hash, id)) {
+		o->strings.n -= sizeof(*t);
+		return 0;
+	}
+	return id - 1;
+}
+
+struct sample *sonde__output_sample(const struct sonde__output *o, size_t i)
+{
+	return (struct sample *)(void *)o->samples.p + i;
+}
+
+const struct label *sonde__output_label(const struct sonde__output *o, size_t i)
+{
+	return (const struct label *)(const void *)o->labels.p + i;
+}
+
+static uint32_t hash_sample(uint32_t stack, const struct label *labels, size_t n)
+{
+	uint32_t h = (stack + 1) * 0x9e3779b1u;
+
+	return n ? h ^ sonde__hash(labels, n * sizeof(*labels)) : h ^ h >> 15;
+}
+
+/* The sample with this stack and these labels, made if need be; NULL when there is no room. */
+static struct sample *find_sample(struct sonde__output *o, uint32_t stack,
+				  const struct label *labels, size_t n)
+{
+	uint32_t hash = hash_sample(stack, labels, n), id;
+	struct sample *s;
+
+	for (size_t at = hash; (id = sonde__index_next(&o->by_stack, hash, &at)) != 0;) {
+		s = sonde__output_sample(o, id - 1);
+		if (s->stack == stack && s->nlabels == n &&
+		    (n == 0 ||
+		     memcmp(sonde__output_label(o, s->labels), labels, n * sizeof(*labels)) == 0))
+			return s;
+	}
+	s = sonde__buf_more(&o->samples, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->stack = stack;
+	s->nlabels = (uint32_t)n;
+	s->labels = o->labels.n / sizeof(*labels);
+	sonde__buf_add(&o->labels, labels, n * sizeof(*labels));
+	id = (uint32_t)(o->samples.n / sizeof(*s));
+	if (o->labels.full || !sonde__index_put(&o->by_stack, hash, id)) {
+		o->samples.n -= sizeof(*s);
+		return NULL;
+	}
+	return s;
+}
+
+void sonde__output_add(struct sonde__output *o, uint32_t stack, const int64_t *values,
+		       const struct sonde__label *labels, size_t nlabels)
+{
+	struct label own[SONDE__LABELS];
+	struct sample *s;
+
+	memset(own, 0, sizeof(own)); /* compared as bytes */
+	if (nlabels > SONDE__LABELS)
+		nlabels = SONDE__LABELS;
+	for (size_t i = 0; i < nlabels; i++) {
+		own[i].key = sonde__output_string(o, labels[i].key);
+		own[i].text = sonde__output_string(o, labels[i].text);
+		own[i].unit = sonde__output_string(o, labels[i].unit);
+		own[i].number = labels[i].number;
+	}
+	s = find_sample(o, stack, own, nlabels);
+	if (!s) {
+		o->left_out++;
+		return;
+	}
+	for (size_t i = 0; i < o->head.ntypes; i++)
+		s->values[i] += values[i];
+}
+
+void sonde__output_comment(struct sonde__output *o, const char *text)
+{
+	uint32_t *c = sonde__buf_more(&o->comments, sizeof(*c));
+
+	if (c)
+		*c = sonde__output_string(o, text);
+}
+
+/* The label of another profile, in words that sonde__output_add() takes. */
+static struct sonde__label label_in_words(const struct sonde__output *o, const struct label *l,
+					  char words[3][64])
+{
+	const uint32_t numbers[3] = { l->key, l->text, l->unit };
+
+	for (int i = 0; i < 3; i++) {
+		const struct text *t = sonde__output_text(o, numbers[i]);
+
+		sonde__format(words[i], sizeof(words[i]), "%.*s", (int)t->n, o->bytes.p + t->at);
+	}
+	return (struct sonde__label){ words[0], words[1], l->number, words[2] };
+}
+
+static void subtract_sample(struct sonde__output *o, const struct sonde__output *before,
+			    const struct sample *s)
+{
+	struct sonde__label labels[SONDE__LABELS];
+	char words[SONDE__LABELS][3][64];
+	int64_t values[SONDE__TYPES];
+
+	for (size_t i = 0; i < SONDE__TYPES; i++)
+		values[i] = -s->values[i];
+	for (size_t i = 0; i < s->nlabels; i++)
+		labels[i] = label_in_words(before, sonde__output_label(before, s->labels + i),
+					   words[i]);
+	sonde__output_add(o, s->stack, values, labels, s->nlabels);
+}
+
+void sonde__output_subtract(struct sonde__output *o, struct sonde__output *before)
+{
+	size_t n = before->samples.n / sizeof(struct sample);
+
+	for (size_t i = 0; i < n; i++)
+		subtract_sample(o, before, sonde__output_sample(before, i));
+	o->head.duration = o->head.time - before->head.time;
+	o->difference = true;
+	sonde__output_free(before);
+}

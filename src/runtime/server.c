@@ -1,0 +1,238 @@
+/*
+ * server.c - our own HTTP server: listeners, and who is served when
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/server.h"
+
+#include "runtime/connection.h"
+#include "runtime/listen.h"
+#include "runtime/os.h"
+#include "runtime/runtime.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const uint64_t second = 1000000000;
+enum { RETRY_S = 3, BREATH_S = 1 };
+
+static struct {
+	struct sonde__listen listen;
+	char addr[sizeof(((struct sonde__config *)0)->addr)];
+	bool wanted, told;
+	uint64_t retry; /* when to try to listen again; 0: not */
+	uint64_t pause; /* no accept() before: there were no file descriptors */
+	struct sonde__connection *connections;
+} server;
+
+static void announce(bool token)
+{
+	struct sonde__listen *l = &server.listen;
+
+	for (size_t i = 0; i < l->nfds; i++) {
+		struct sockaddr_storage at = { 0 };
+		socklen_t size = sizeof(at);
+		char text[160];
+
+		if (getsockname(l->fds[i], (struct sockaddr *)&at, &size) < 0)
+			continue;
+		sonde__place_text(&at, text, sizeof(text));
+		if (at.ss_family == AF_UNIX)
+			sonde__log("serving /debug/pprof/ on %s", text);
+		else
+			sonde__log("serving http://%s/debug/pprof/", text);
+	}
+	if (l->exposed)
+		sonde__log("warning: profiles of this program can be fetched from other machines%s",
+			   token ? " by those who know the token"
+				 : "; give localhost as the host, or set SONDE_TOKEN");
+}
+
+static void try_to_listen(void)
+{
+	int rc = sonde__listen_open(&server.listen);
+
+	server.retry = 0;
+	if (rc == 0) {
+		announce(sonde__agent_config()->token[0] != '\0');
+		return;
+	}
+	if (!server.told)
+		sonde__log("cannot listen on %s: %s; trying again every %d seconds", server.addr,
+			   sonde__error_text(-rc), RETRY_S);
+	server.told = true;
+	server.retry = sonde__now() + RETRY_S * second;
+}
+
+bool sonde__server_init(const struct sonde__config *c)
+{
+	const char *why;
+
+	memset(&server, 0, sizeof(server));
+	if (c->addr[0] == '\0')
+		return true;
+	why = sonde__listen_parse(&server.listen, c->addr);
+	if (why) {
+		sonde__log("cannot listen on %s: %s", c->addr, why);
+		return false;
+	}
+	memcpy(server.addr, c->addr, sizeof(server.addr));
+	server.connections = sonde__map(SONDE__CONNECTIONS * sizeof(*server.connections));
+	if (!server.connections) {
+		sonde__log("cannot listen on %s: out of memory", c->addr);
+		return false;
+	}
+	server.wanted = true;
+	server.retry = sonde__now();
+	return true;
+}
+
+static void sooner(uint64_t *until, uint64_t when)
+{
+	if (when && when < *until)
+		*until = when;
+}
+
+size_t sonde__server_wait(struct pollfd *fds, uint64_t *until)
+{
+	size_t n = 0;
+
+	if (!server.wanted)
+		return 0;
+	sooner(until, server.retry);
+	sooner(until, server.pause);
+	for (size_t i = 0; i < server.listen.nfds && !server.pause; i++)
+		fds[n++] = (struct pollfd){ .fd = server.listen.fds[i], .events = POLLIN };
+	for (size_t i = 0; i < SONDE__CONNECTIONS; i++) {
+		struct sonde__connection *c = &server.connections[i];
+
+		if (c->state == SONDE__FREE)
+			continue;
+		sooner(until, sonde__connection_deadline(c));
+		fds[n++] = (struct pollfd){ .fd = c->fd, .events = sonde__connection_events(c) };
+	}
+	return n;
+}
+
+/* A free connection, or that of the client we have been waiting for longest. */
+static struct sonde__connection *make_room(void)
+{
+	struct sonde__connection *oldest = NULL;
+
+	for (size_t i = 0; i < SONDE__CONNECTIONS; i++) {
+		struct sonde__connection *c = &server.connections[i];
+		bool waiting = c->state == SONDE__READ_HEAD || c->state == SONDE__READ_BODY ||
+			       c->state == SONDE__LINGER;
+
+		if (c->state == SONDE__FREE)
+			return c;
+		if (waiting && (!oldest || c->since < oldest->since))
+			oldest = c;
+	}
+	if (oldest)
+		sonde__connection_close(oldest);
+	return oldest;
+}
+
+/* Takes those that are waiting, up to a bound: the next round takes the others. */
+static void accept_some(int listener)
+{
+	for (int i = 0; i < SONDE__CONNECTIONS; i++) {
+		struct sockaddr_storage peer = { 0 };
+		socklen_t size = sizeof(peer);
+		struct sonde__connection *c;
+		int fd = accept4(listener, (struct sockaddr *)&peer, &size,
+				 SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0) {
+			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			    errno == ENOMEM)
+				server.pause = sonde__now() + BREATH_S * second;
+			return;
+		}
+		c = make_room();
+		if (c)
+			sonde__connection_open(c, fd, &peer);
+		else
+			close(fd);
+	}
+}
+
+static short revents_of(const struct pollfd *fds, size_t n, int fd)
+{
+	for (size_t i = 0; i < n; i++)
+		if (fds[i].fd == fd)
+			return fds[i].revents;
+	return 0;
+}
+
+void sonde__server_work(const struct pollfd *fds, size_t n)
+{
+	uint64_t now = sonde__now();
+
+	if (!server.wanted)
+		return;
+	if (server.retry && now >= server.retry)
+		try_to_listen();
+	for (size_t i = 0; i < SONDE__CONNECTIONS; i++) {
+		struct sonde__connection *c = &server.connections[i];
+
+		if (c->state != SONDE__FREE)
+			sonde__connection_work(c, revents_of(fds, n, c->fd), now);
+	}
+	for (size_t i = 0; i < server.listen.nfds; i++)
+		if (server.pause ? now >= server.pause
+				 : revents_of(fds, n, server.listen.fds[i]) & POLLIN) {
+			server.pause = 0;
+			accept_some(server.listen.fds[i]);
+		}
+}
+
+/* Waits for clients to take what is theirs. */
+static void drain(uint64_t until)
+{
+	while (sonde__now() < until) {
+		struct pollfd fds[SONDE__CONNECTIONS];
+		size_t n = 0;
+		uint64_t now = sonde__now();
+
+		for (size_t i = 0; i < SONDE__CONNECTIONS; i++) {
+			struct sonde__connection *c = &server.connections[i];
+
+			if (c->state == SONDE__WRITE)
+				sonde__connection_work(c, POLLOUT, now);
+			if (c->state == SONDE__WRITE)
+				fds[n++] = (struct pollfd){ .fd = c->fd, .events = POLLOUT };
+		}
+		if (n == 0)
+			return;
+		poll(fds, n, (int)((until - now) / 1000000) + 1);
+	}
+}
+
+void sonde__server_close(uint64_t until)
+{
+	sonde__listen_close(&server.listen, true);
+	if (!server.connections)
+		return;
+	for (size_t i = 0; i < SONDE__CONNECTIONS; i++)
+		if (server.connections[i].state == SONDE__WAIT)
+			sonde__connection_hurry(&server.connections[i]);
+	drain(until);
+	for (size_t i = 0; i < SONDE__CONNECTIONS; i++)
+		if (server.connections[i].state != SONDE__FREE)
+			sonde__connection_close(&server.connections[i]);
+	sonde__unmap(server.connections, SONDE__CONNECTIONS * sizeof(*server.connections));
+	memset(&server, 0, sizeof(server));
+}
+
+void sonde__server_forget(void)
+{
+	sonde__listen_close(&server.listen, false);
+	for (size_t i = 0; i < SONDE__CONNECTIONS && server.connections; i++)
+		if (server.connections[i].state != SONDE__FREE)
+			close(server.connections[i].fd);
+	memset(&server, 0, sizeof(server));
+}
