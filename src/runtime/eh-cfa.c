@@ -72,6 +72,16 @@ static unsigned plt_threshold(const uint8_t *e, uint64_t n)
 	return e[6] - 0x30u;
 }
 
+/* Words below the CFA; 0: unchanged; more than any rule can say: lost. */
+static uint64_t saved_words(const struct cfa_register *r)
+{
+	if (r->where == CFA_SAME)
+		return 0;
+	if (r->where == CFA_AT && r->offset < 0 && r->offset % 8 == 0)
+		return -(uint64_t)r->offset / 8;
+	return r->where == CFA_AT_FP ? RULE_AT_FP : UINT64_MAX;
+}
+
 /* "*(fp - n)": functions that realigned their stack. */
 static uint32_t expression_rule(const struct cfa_state *s)
 {
@@ -80,36 +90,41 @@ static uint32_t expression_rule(const struct cfa_state *s)
 	int64_t offset;
 
 	if (threshold > 0)
-		return rule_make(RULE_PLT, threshold * 8, 0);
+		return rule_make(RULE_PLT, threshold * 8, 0, 0);
 	if (eh_u8(&c) != OP_BREG + DWARF_FP)
 		return RULE_NONE;
 	offset = eh_sleb(&c);
 	if (eh_u8(&c) != OP_DEREF || c.bad || c.p != c.end || offset > 0)
 		return RULE_NONE;
-	return rule_make(RULE_DEREF, -(uint64_t)offset, s->fp.where == CFA_AT_FP ? 8 : 0);
+	return rule_make(RULE_DEREF, -(uint64_t)offset, saved_words(&s->fp), RULE_RBX_LOST);
 }
 
 static uint32_t make_rule(const struct cfa_state *s)
 {
-	uint64_t saved = 0;
+	uint64_t fp = s->fp.where == CFA_UNDEFINED ? 0 : saved_words(&s->fp);
+	uint64_t rbx = saved_words(&s->rbx);
 
 	if (s->ra.where != CFA_AT || s->ra.offset != -8)
 		return RULE_NONE;
 	if (s->expression != NULL)
-		return s->fp.where == CFA_AT ? RULE_NONE : expression_rule(s);
-	if (s->fp.where == CFA_AT && s->fp.offset < 0)
-		saved = -(uint64_t)s->fp.offset;
-	else if (s->fp.where != CFA_SAME && s->fp.where != CFA_UNDEFINED)
-		return RULE_NONE;
+		return expression_rule(s);
 	if (s->offset < 0)
 		return RULE_NONE;
 	switch (s->reg) {
 	case DWARF_SP:
-		return rule_make(RULE_SP, (uint64_t)s->offset, saved);
+		/* gcc does not say that "leave" has restored it. */
+		fp = fp == RULE_AT_FP ? 0 : fp;
+		return rule_make(RULE_SP, (uint64_t)s->offset, fp, rbx);
 	case DWARF_FP:
-		return rule_make(RULE_FP, (uint64_t)s->offset, saved);
+		if (fp == RULE_AT_FP)
+			return RULE_NONE;
+		return rule_make(RULE_FP, (uint64_t)s->offset, fp, rbx);
 	case DWARF_R10:
-		return rule_make(RULE_R10, (uint64_t)s->offset, saved);
+		return rule_make(RULE_REGISTER, (uint64_t)s->offset, fp, 0);
+	case DWARF_RBX:
+		if (rbx == 0 || rbx >= RULE_RBX_LOST)
+			return RULE_NONE;
+		return rule_make(RULE_REGISTER, (uint64_t)s->offset, fp, rbx);
 	default:
 		return RULE_NONE;
 	}
@@ -165,17 +180,22 @@ static void advance(struct run *r, uint64_t units)
 	r->pc += delta;
 }
 
-/* Other registers are read over. */
-static struct cfa_register *find_register(struct run *r, uint64_t reg)
+/* Other registers are read over: NULL. */
+static struct cfa_register *find_register(const struct cfa_common *common, struct cfa_state *s,
+					  uint64_t reg)
 {
 	if (reg == DWARF_FP)
-		return &r->s->fp;
-	return reg == r->common->ra ? &r->s->ra : NULL;
+		return &s->fp;
+#if defined(__x86_64__)
+	if (reg == DWARF_RBX)
+		return &s->rbx;
+#endif
+	return reg == common->ra ? &s->ra : NULL;
 }
 
 static void set_register(struct run *r, uint64_t reg, enum cfa_where where, int64_t offset)
 {
-	struct cfa_register *to = find_register(r, reg);
+	struct cfa_register *to = find_register(r->common, r->s, reg);
 
 	if (to == NULL)
 		return;
@@ -190,10 +210,11 @@ static int64_t scale(const struct run *r, int64_t n)
 
 static void restore(struct run *r, uint64_t reg)
 {
-	if (reg == DWARF_FP)
-		r->s->fp = r->common->initial.fp;
-	else if (reg == r->common->ra)
-		r->s->ra = r->common->initial.ra;
+	struct cfa_state initial = r->common->initial;
+	const struct cfa_register *from = find_register(r->common, &initial, reg);
+
+	if (from != NULL)
+		set_register(r, reg, from->where, from->offset);
 }
 
 static void define_cfa(struct run *r, uint64_t reg, int64_t offset)

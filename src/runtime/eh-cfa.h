@@ -33,6 +33,7 @@ struct cfa_state {
 	const uint8_t *expression;
 	uint64_t nexpression;
 	struct cfa_register fp, ra;
+	struct cfa_register rbx; /* x86-64 only */
 };
 
 /* What an entry shares with others (CIE). */

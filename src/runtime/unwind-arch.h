@@ -12,7 +12,9 @@
 
 /* Offsets into what is at the stack pointer when a signal handler has returned. */
 struct signal_frame {
-	size_t pc, sp, fp, extra;
+	size_t pc, sp, fp;
+	size_t extra; /* x86-64: r10, aarch64: x30 */
+	size_t rbx;   /* x86-64 only */
 };
 
 #if defined(__x86_64__)
@@ -26,6 +28,7 @@ static const struct signal_frame signal_frame = {
 	.sp = IN_FRAME(REG_RSP),
 	.fp = IN_FRAME(REG_RBP),
 	.extra = IN_FRAME(REG_R10),
+	.rbx = IN_FRAME(REG_RBX),
 };
 
 static inline uint64_t strip_signature(uint64_t pc)
@@ -45,6 +48,7 @@ static const struct signal_frame signal_frame = {
 	.sp = IN_FRAME(sp),
 	.fp = IN_FRAME(regs) + 29 * 8,
 	.extra = IN_FRAME(regs) + 30 * 8,
+	.rbx = IN_FRAME(regs) + 19 * 8, /* not used */
 };
 
 /* Return addresses may carry a signature in the bits that addresses do not use. */

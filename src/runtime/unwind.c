@@ -27,6 +27,7 @@ struct walk {
 	uint64_t pc, sp, fp;
 	uint64_t extra;     /* x86-64: r10, aarch64: x30; valid where 'exact' is set */
 	uint64_t low, high; /* loads from here cannot fault */
+	uint64_t rbx;       /* x86-64; 0: lost */
 	bool exact;         /* 'pc' was interrupted, and is not a return address */
 };
 
@@ -95,6 +96,7 @@ static enum step by_frame_pointer(struct walk *w)
 		return STEP_BROKEN;
 	w->sp = w->fp + 16;
 	w->fp = fp;
+	w->rbx = 0;
 	w->pc = strip_signature(pc);
 	w->exact = false;
 	return STEP_ON;
@@ -107,6 +109,7 @@ static enum step by_signal_frame(struct walk *w)
 	if (!load(&to, w->sp + signal_frame.pc, &to.pc) ||
 	    !load(&to, w->sp + signal_frame.fp, &to.fp) ||
 	    !load(&to, w->sp + signal_frame.extra, &to.extra) ||
+	    !load(&to, w->sp + signal_frame.rbx, &to.rbx) ||
 	    !load(&to, w->sp + signal_frame.sp, &to.sp))
 		return STEP_BROKEN;
 	to.exact = true;
@@ -132,14 +135,25 @@ static enum step without_rule(struct walk *w)
 
 #if defined(__x86_64__)
 
-/* The CFA is known: the return address is below it, the frame pointer may be. */
-static inline enum step to_caller(struct walk *w, uint64_t cfa, uint64_t saved)
+static inline bool load_rbx(struct walk *w, uint64_t cfa, uint32_t rule)
+{
+	if (__builtin_expect(rule_rbx(rule) == RULE_RBX_LOST, 0)) {
+		w->rbx = 0;
+		return true;
+	}
+	return load(w, cfa - rule_rbx(rule) * 8, &w->rbx);
+}
+
+/* The CFA is known: the return address is below it, and so is what was saved. */
+static inline enum step to_caller(struct walk *w, uint64_t cfa, uint32_t rule)
 {
 	uint64_t pc;
 
 	if (!is_frame(w, cfa) || !load(w, cfa - 8, &pc))
 		return STEP_BROKEN;
-	if (saved != 0 && !load(w, cfa - saved, &w->fp))
+	if (rule_fp(rule) != 0 && !load(w, cfa - rule_fp(rule) * 8, &w->fp))
+		return STEP_BROKEN;
+	if (rule_rbx(rule) != 0 && !load_rbx(w, cfa, rule))
 		return STEP_BROKEN;
 	w->sp = cfa;
 	w->pc = pc;
@@ -147,16 +161,44 @@ static inline enum step to_caller(struct walk *w, uint64_t cfa, uint64_t saved)
 	return STEP_ON;
 }
 
+/* From a function that realigned its stack. */
+static enum step from_realigned(struct walk *w, uint64_t cfa, uint32_t rule)
+{
+	uint64_t fp;
+	enum step s;
+
+	if (rule_fp(rule) != RULE_AT_FP)
+		return to_caller(w, cfa, rule);
+	/* Above the frame it is the caller's already: gcc says nothing about "leave". */
+	fp = w->fp;
+	if (fp < cfa && !load(w, fp, &fp))
+		return STEP_BROKEN;
+	s = to_caller(w, cfa, rule_without_fp(rule));
+	w->fp = fp;
+	return s;
+}
+
 static enum step by_deref(struct walk *w, uint32_t rule)
 {
-	uint64_t cfa, fp = w->fp;
+	uint64_t cfa;
 
 	if (!load(w, w->fp - rule_offset(rule), &cfa))
 		return STEP_BROKEN;
-	if (rule_saved(rule) != 0 && !load(w, w->fp, &fp))
-		return STEP_BROKEN;
-	w->fp = fp;
-	return to_caller(w, cfa, 0);
+	return from_realigned(w, cfa, rule);
+}
+
+static enum step by_register(struct walk *w, uint32_t rule)
+{
+	if (rule_rbx(rule) != 0)
+		return to_caller(w, w->rbx + rule_offset(rule), rule);
+	if (!w->exact)
+		return STEP_BROKEN; /* r10 does not survive a call */
+	return from_realigned(w, w->extra + rule_offset(rule), rule);
+}
+
+static enum step by_plt(struct walk *w, uint32_t rule)
+{
+	return to_caller(w, w->sp + (w->pc % 16 >= rule_offset(rule) / 8 ? 16 : 8), 0);
 }
 
 static enum step by_rare_rule(struct walk *w, uint32_t rule)
@@ -167,13 +209,11 @@ static enum step by_rare_rule(struct walk *w, uint32_t rule)
 	case RULE_SIGNAL:
 		return by_signal_frame(w);
 	case RULE_PLT:
-		return to_caller(w, w->sp + (w->pc % 16 >= rule_offset(rule) / 8 ? 16 : 8), 0);
+		return by_plt(w, rule);
 	case RULE_DEREF:
 		return by_deref(w, rule);
-	case RULE_R10:
-		if (!w->exact)
-			return STEP_BROKEN;
-		return to_caller(w, w->extra + rule_offset(rule), rule_saved(rule));
+	case RULE_REGISTER:
+		return by_register(w, rule);
 	default:
 		return without_rule(w);
 	}
@@ -186,7 +226,7 @@ static inline enum step step(struct walk *w, uint32_t rule)
 
 	if (__builtin_expect(kind != RULE_SP && kind != RULE_FP, 0))
 		return by_rare_rule(w, rule);
-	return to_caller(w, base + rule_offset(rule), rule_saved(rule));
+	return to_caller(w, base + rule_offset(rule), rule);
 }
 
 #else
@@ -296,6 +336,7 @@ size_t sonde__unwind_signal(const ucontext_t *uc, uint64_t *pcs, size_t max)
 		.sp = context_register(uc, signal_frame.sp),
 		.fp = context_register(uc, signal_frame.fp),
 		.extra = context_register(uc, signal_frame.extra),
+		.rbx = context_register(uc, signal_frame.rbx),
 		.exact = true,
 	};
 
@@ -303,20 +344,27 @@ size_t sonde__unwind_signal(const ucontext_t *uc, uint64_t *pcs, size_t max)
 	return walk_on(&w, pcs, max, 0);
 }
 
-/* Our own frame is known by its frame pointer, which this file is compiled with. */
+/*
+ * Starts right here, in the middle of this function, where all registers belong together: the
+ * first two frames are our own and our caller's.  Frame pointers are the fallback for them: that is
+ * why this is compiled with.
+ */
 __attribute__((noinline)) size_t sonde__unwind(uint64_t *pcs, size_t max, size_t skip)
 {
-	const uint64_t *frame = __builtin_frame_address(0);
-	struct walk w = {
-		.pc = strip_signature(frame[1]),
-#if defined(__x86_64__)
-		.sp = (uintptr_t)(frame + 2),
-#else
-		.sp = (uintptr_t)__builtin_dwarf_cfa(),
-#endif
-		.fp = frame[0],
-	};
+	struct walk w = { .exact = true };
 
+#if defined(__x86_64__)
+	__asm__ volatile("lea 0(%%rip), %0\n\t"
+			 "mov %%rsp, %1\n\t"
+			 "mov %%rbp, %2\n\t"
+			 "mov %%rbx, %3"
+			 : "=&r"(w.pc), "=&r"(w.sp), "=&r"(w.fp), "=&r"(w.rbx));
+#else
+	__asm__ volatile("adr %0, .\n\t"
+			 "mov %1, sp\n\t"
+			 "mov %2, x29"
+			 : "=&r"(w.pc), "=&r"(w.sp), "=&r"(w.fp));
+#endif
 	find_bounds(&w);
-	return walk_on(&w, pcs, max, skip + 1);
+	return walk_on(&w, pcs, max, skip + 2);
 }
