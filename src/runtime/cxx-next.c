@@ -18,6 +18,9 @@
 
 struct sonde__cxx sonde__cxx;
 
+/* This thread is finding out; operators of the C++ library call each other, through us. */
+static __thread bool looking __attribute__((tls_model("initial-exec")));
+
 static const char *const new_names[SONDE__NEWS] = {
 	"_Znwm",
 	"_Znam",
@@ -166,6 +169,7 @@ static void resolve(void)
 	int saved = errno;
 	bool passes;
 
+	looking = true;
 	sonde__tls.inside++;
 	for (int i = 0; i < SONDE__NEWS; i++) {
 		sonde__new_fn *f = (sonde__new_fn *)find(new_names[i]);
@@ -181,6 +185,7 @@ static void resolve(void)
 	}
 	passes = reaches_malloc(&sonde__cxx);
 	sonde__tls.inside--;
+	looking = false;
 	atomic_store_explicit(&sonde__cxx.mode, passes ? SONDE__CXX_PASSES : SONDE__CXX_COUNTS,
 			      memory_order_release);
 	errno = saved;
@@ -189,6 +194,8 @@ static void resolve(void)
 /* Two threads may both look, and find the same. */
 static bool counts(void)
 {
+	if (looking)
+		return false;
 	if (atomic_load_explicit(&sonde__cxx.mode, memory_order_acquire) == SONDE__CXX_UNKNOWN)
 		resolve();
 	return sonde__cxx.mode == SONDE__CXX_COUNTS;
