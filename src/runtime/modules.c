@@ -570,19 +570,19 @@ const struct sonde__module *sonde__module_at(uint64_t pc)
 	return found;
 }
 
-bool sonde__rule_find(uint64_t pc, uint32_t *rule)
+bool sonde__rule_find(uint64_t ra, uint32_t *rule)
 {
 	struct snapshot *s = atomic_load_explicit(&current, memory_order_acquire);
-	const struct sonde__module *m = s != NULL ? find_module(&s->m, pc) : NULL;
-	_Atomic(uint64_t) *slot = cache_slot(pc);
+	const struct sonde__module *m = s != NULL ? find_module(&s->m, ra - 1) : NULL;
+	_Atomic(uint64_t) *slot = cache_slot(ra);
 	uint64_t entry;
 
 	if (m == NULL)
 		return false;
-	*rule = sonde__table_rule(m->table, pc - m->bias - m->table->base);
-	if (pc >> ADDRESS_BITS != 0)
+	*rule = sonde__table_rule(m->table, ra - 1 - m->bias - m->table->base);
+	if (ra >> ADDRESS_BITS != 0)
 		return true;
-	entry = pc >> CACHE_BITS << RULE_BITS | *rule;
+	entry = ra >> CACHE_BITS << RULE_BITS | *rule;
 	atomic_store(slot, entry);
 	if (atomic_load(&current) != s) /* see publish() */
 		atomic_compare_exchange_strong(slot, &entry, 0);

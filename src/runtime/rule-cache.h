@@ -5,6 +5,9 @@
  * address that its place in the cache does not tell, so that a reader cannot see half of one.
  * A new snapshot of modules empties it.
  *
+ * Addresses are return addresses: the rule is that of the byte before, where the call is.  For an
+ * instruction itself, say one more.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef RUNTIME_RULE_CACHE_H
@@ -24,15 +27,15 @@ enum {
 
 extern _Atomic(uint64_t) sonde__rule_cache[CACHE_SIZE];
 
-static inline _Atomic(uint64_t) *cache_slot(uint64_t pc)
+static inline _Atomic(uint64_t) *cache_slot(uint64_t ra)
 {
-	return &sonde__rule_cache[(pc ^ pc >> CACHE_BITS) % CACHE_SIZE];
+	return &sonde__rule_cache[ra % CACHE_SIZE];
 }
 
-/* Whether 'entry', from the slot of 'pc', is for it; 0 is no entry. */
-static inline bool cache_hit(uint64_t entry, uint64_t pc)
+/* Whether 'entry', from the slot of 'ra', is for it; 0 is no entry. */
+static inline bool cache_hit(uint64_t entry, uint64_t ra)
 {
-	return entry >> RULE_BITS == pc >> CACHE_BITS && entry != 0;
+	return entry >> RULE_BITS == ra >> CACHE_BITS && entry != 0;
 }
 
 static inline uint32_t cache_rule(uint64_t entry)
@@ -40,15 +43,17 @@ static inline uint32_t cache_rule(uint64_t entry)
 	return entry & ((1u << RULE_BITS) - 1);
 }
 
-/* The rule at 'pc' from the newest snapshot, which is put into the cache; false: in no module. */
-bool sonde__rule_find(uint64_t pc, uint32_t *rule);
+/*
+ * The rule before 'ra' from the newest snapshot, which is put into the cache; false: in no module.
+ */
+bool sonde__rule_find(uint64_t ra, uint32_t *rule);
 
-static inline bool sonde__rule_at(uint64_t pc, uint32_t *rule)
+static inline bool sonde__rule_before(uint64_t ra, uint32_t *rule)
 {
-	uint64_t entry = atomic_load_explicit(cache_slot(pc), memory_order_relaxed);
+	uint64_t entry = atomic_load_explicit(cache_slot(ra), memory_order_relaxed);
 
-	if (__builtin_expect(!cache_hit(entry, pc), 0))
-		return sonde__rule_find(pc, rule);
+	if (__builtin_expect(!cache_hit(entry, ra), 0))
+		return sonde__rule_find(ra, rule);
 	*rule = cache_rule(entry);
 	return true;
 }

@@ -34,7 +34,8 @@ struct walk {
 /* Whether a word at 'address' can be read, from the kernel: EFAULT comes before EINVAL. */
 static bool is_readable(uint64_t address)
 {
-	return sonde__syscall(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0) != -EFAULT;
+	return address >= PAGE && /* NULL would mean "no mask" */
+	       sonde__syscall(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0) != -EFAULT;
 }
 
 /* Moves or extends the part that may be read to the page of 'address', if there is one. */
@@ -53,13 +54,18 @@ static bool widen(struct walk *w, uint64_t address)
 	return true;
 }
 
+__attribute__((no_sanitize("address"))) static inline uint64_t word_at(uint64_t address)
+{
+	return *(const uint64_t *)(uintptr_t)address; /* NOLINT: every caller has checked it */
+}
+
 /* The word at 'address'; false if there is none that can be read. */
 static inline bool load(struct walk *w, uint64_t address, uint64_t *v)
 {
 	if (__builtin_expect(address < w->low || address > w->high - 8 || address % 8 != 0, 0) &&
 	    !widen(w, address))
 		return false;
-	*v = *(const uint64_t *)(uintptr_t)address; /* NOLINT: checked above */
+	*v = word_at(address);
 	return true;
 }
 
@@ -71,7 +77,7 @@ static void find_bounds(struct walk *w)
 {
 	const struct sonde__thread *self = sonde__tls.self;
 
-	w->low = 0;
+	w->low = INT64_MAX;
 	w->high = 8;
 	if (self == NULL || w->sp < self->stack_low || w->sp >= self->stack_high)
 		return;
@@ -229,7 +235,56 @@ static inline enum step step(struct walk *w, uint32_t rule)
 	return to_caller(w, base + rule_offset(rule), rule);
 }
 
+/*
+ * The loop that stacks are made of: return addresses whose rules are in the cache and of the two
+ * common kinds.  Everything is in registers, and what the next frame waits for is as little as can
+ * be: return address, rule, CFA.  Leaves 'w' at the first frame that needs more, and returns how
+ * many it stored.
+ */
+static size_t common_frames(struct walk *w, uint64_t *pcs, size_t room)
+{
+	uint64_t pc = w->pc, sp = w->sp, fp = w->fp, rbx = w->rbx;
+	const uint64_t low = w->low + 8ull * RULE_AT_FP, high = w->high;
+	size_t n = 0;
+
+	while (n < room) {
+		uint64_t entry = atomic_load_explicit(cache_slot(pc), memory_order_relaxed);
+		uint32_t rule = cache_rule(entry);
+		uint64_t cfa = rule_offset(rule);
+
+		if (rule_kind(rule) == RULE_SP)
+			cfa += sp;
+		else if (rule_kind(rule) == RULE_FP)
+			cfa += fp;
+		else
+			break;
+		if (!cache_hit(entry, pc) || cfa - sp - 1 >= FRAME_MAX || cfa < low || cfa > high ||
+		    rule_rbx(rule) == RULE_RBX_LOST)
+			break;
+		pcs[n++] = pc;
+		pc = word_at(cfa - 8);
+		if (rule_fp(rule) != 0)
+			fp = word_at(cfa - rule_fp(rule) * 8);
+		if (rule_rbx(rule) != 0)
+			rbx = word_at(cfa - rule_rbx(rule) * 8);
+		sp = cfa;
+	}
+	w->pc = pc;
+	w->sp = sp;
+	w->fp = fp;
+	w->rbx = rbx;
+	return n;
+}
+
 #else
+
+static size_t common_frames(struct walk *w, uint64_t *pcs, size_t room)
+{
+	(void)w;
+	(void)pcs;
+	(void)room;
+	return 0;
+}
 
 /* Frame pointer and return address were saved together. */
 static inline enum step to_caller(struct walk *w, uint64_t cfa, uint64_t saved)
@@ -284,7 +339,7 @@ static inline enum step step(struct walk *w, uint32_t rule)
 static inline bool find_rule(const struct walk *w, uint32_t *rule)
 {
 	*rule = RULE_NONE;
-	return sonde__rule_at(w->pc - !w->exact, rule);
+	return sonde__rule_before(w->pc + w->exact, rule);
 }
 
 static void count(atomic_ullong *n)
@@ -309,12 +364,15 @@ static size_t walk_on(struct walk *w, uint64_t *pcs, size_t max, size_t skip)
 	uint32_t rule;
 
 	for (; s == STEP_ON; s = step(w, rule), frames++) {
-		if (__builtin_expect(!find_rule(w, &rule), 0)) {
-			if (w->pc == 0 && frames > 0)
+		if (frames >= skip && !w->exact)
+			n += common_frames(w, pcs + n, max - n);
+		if (!find_rule(w, &rule) && frames > 0) {
+			if (w->pc == 0)
 				return n;
-			s = frames > 0 && know_modules() ? STEP_BROKEN : STEP_ON;
-			if (s != STEP_ON)
+			if (know_modules()) {
+				s = STEP_BROKEN;
 				break;
+			}
 		}
 		if (frames < skip)
 			continue;
