@@ -651,5 +651,6 @@ int main(void)
 		cmocka_unit_test(code_without_a_module_is_left_by_frame_pointer),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import tempfile
 
-PARTS = ["eh-cfa", "eh-frame", "modules", "os", "runtime", "unwind"]
+PARTS = ["eh-cfa", "eh-frame", "fork", "modules", "os", "runtime", "unwind"]
 
 # Compiler, options, arguments of the program.
 CASES = [(cc, f"{level} {frame}".strip(), "")

@@ -12,6 +12,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/eh-frame.h"
+#include "runtime/fork.h"
 #include "runtime/os.h"
 #include "runtime/rule-cache.h"
 #include "runtime/runtime.h"
@@ -515,6 +516,29 @@ static bool make_snapshot(void)
 	return true;
 }
 
+/*
+ * The dynamic linker does not look after all of its locks when the host forks, so we must not hold
+ * them then.  A refresh that was under way is never finished in the child: the next one starts
+ * anew.
+ */
+static void before_fork(void)
+{
+	sonde__lock(&iterating);
+}
+
+static void after_fork(void)
+{
+	sonde__unlock(&iterating);
+}
+
+static void after_fork_in_child(void)
+{
+	sonde__unlock(&iterating);
+	atomic_store(&refreshing.state, 0);
+}
+
+static const struct sonde__fork_part fork_part = { before_fork, after_fork, after_fork_in_child };
+
 struct changes {
 	unsigned long long adds, subs;
 };
@@ -538,6 +562,8 @@ bool sonde__modules_refresh(void)
 	sonde__lock(&iterating);
 	dl_iterate_phdr(read_changes, &c);
 	sonde__unlock(&iterating);
+	if (atomic_load(&current) == NULL)
+		sonde__fork_join(SONDE__FORK_MODULES, &fork_part);
 	if (atomic_load(&current) == NULL || c.adds != seen_adds || c.subs != seen_subs) {
 		seen_adds = c.adds;
 		seen_subs = c.subs;
@@ -587,21 +613,4 @@ bool sonde__rule_find(uint64_t ra, uint32_t *rule)
 	if (atomic_load(&current) != s) /* see publish() */
 		atomic_compare_exchange_strong(slot, &entry, 0);
 	return true;
-}
-
-void sonde__modules_fork_prepare(void)
-{
-	sonde__lock(&iterating);
-}
-
-void sonde__modules_fork_parent(void)
-{
-	sonde__unlock(&iterating);
-}
-
-/* A refresh that was under way in the parent is never finished here: the next one starts anew. */
-void sonde__modules_fork_child(void)
-{
-	sonde__unlock(&iterating);
-	atomic_store(&refreshing.state, 0);
 }

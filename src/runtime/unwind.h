@@ -47,11 +47,6 @@ const struct sonde__modules *sonde__modules(void); /* the newest; never NULL aft
  */
 const struct sonde__module *sonde__module_at(uint64_t pc);
 
-/* fork.c: around fork(), so that no lock of the dynamic linker is held by us in the child. */
-void sonde__modules_fork_prepare(void);
-void sonde__modules_fork_parent(void);
-void sonde__modules_fork_child(void);
-
 /*
  * Both store up to 'max' addresses, innermost first, and return how many.  The first is the place
  * itself; all others are return addresses.  sonde__unwind() starts at its caller's caller,
