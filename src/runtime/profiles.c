@@ -408,8 +408,9 @@ void sonde__profile_trace(struct sonde__job *job)
 	if (!sonde__parse_seconds(text, &ns) || ns == 0)
 		ns = second;
 	if (tracing) {
-		sonde__respond_error(&job->rs, 500,
-				     "Could not enable tracing: tracing is already enabled");
+		sonde__respond_error(
+			&job->rs, 500,
+			"Could not enable tracing: runtime error: tracing is already enabled");
 		return;
 	}
 	tracing = true;
