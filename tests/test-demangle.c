@@ -9,7 +9,9 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/out.h"
 #include "profile/profile.h"
+#include "symbol/demangle-quick.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -329,6 +331,69 @@ static void a_name_of_its_own_is_kept(void **state)
 	check_names(p, expected);
 }
 
+/* What demangle_quickly() makes of 'mangled', or NULL where it is none of its own. */
+static void check_quick(const char *mangled, const char *expected)
+{
+	AUTO(out_release) struct out o;
+
+	out_init(&o, 0);
+	if (!demangle_quickly(str_of(mangled), &o))
+		assert_null(expected);
+	else if (!expected || !str_is(out_view(&o), expected))
+		fail_msg("%s: got %.*s", mangled, STR_ARG(out_view(&o)));
+}
+
+static void common_names_take_the_short_way(void **state)
+{
+	(void)state;
+	check_quick("_Z3fooi", "foo");
+	check_quick("_ZSt4sortIPiEvT_S1_", "std::sort");
+	check_quick("_ZN1a1bC1Ev", "a::b::b");
+	check_quick("_ZNSt3mapIN1a3keyESt6vectorIiSaIiEEED2Ev", "std::map::~map");
+	check_quick("_ZNK1a1bILb1ELin5ELNS_1eE2EJEJidEEclEv", "a::b::operator()");
+	check_quick("_ZN12_GLOBAL__N_13runEv.cold", "(anonymous namespace)::run");
+	check_quick("_ZN1a1bIRKNS_1cEEaSEOS2_", "a::b::operator=");
+}
+
+static void substitutions_must_be_of_something(void **state)
+{
+	(void)state;
+	check_quick("_ZN1a1bINS_1cEE1dEv", "a::b::d");
+	check_quick("_ZN1a1bINS0_1cEE1dEv", "a::b::d");
+	check_quick("_ZN1a1bINS1_1cEE1dEv", NULL);
+	check_quick("_ZN1a1bIPKiS2_E1dEv", "a::b::d");
+	check_quick("_ZN1a1bIPKiS3_E1dEv", NULL);
+	check_quick("_ZN1a1bISaIiES1_E1dEv", "a::b::d");
+	check_quick("_ZN1a1bISaIiES2_E1dEv", NULL);
+	check_quick("_ZNS_1aE", NULL);
+}
+
+static void rare_and_broken_names_take_the_long_way(void **state)
+{
+	static const char *const names[] = {
+		"_Z",
+		"_Z4foo",
+		"_ZN1a",
+		"_ZNStE",
+		"_ZN1aIE1bEv",
+		"_ZN1aIiEIiE1bEv",
+		"_ZN1aIiE1bB5cxx11Ev",
+		"_ZN1aIXsr1bE1cE1dEv",
+		"_ZN1aIFivEE1bEv",
+		"_ZN1alsEi",
+		"_ZN1acviEv",
+		"_ZZ1avENKUlvE_clEv",
+		"_ZTV1a",
+		"_ZN3a<bE",
+		"_ZN8operatorIiEE",
+		"_ZN99999999999999999999999991aE",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(names); i++)
+		check_quick(names[i], NULL);
+}
+
 static void force_replaces_names(void **state)
 {
 	static const char *const expected[] = { "foo(int)",  "foo(int)",    "bar(int)",
@@ -355,6 +420,9 @@ int main(void)
 		cmocka_unit_test(nonsense_stays_as_it_is),
 		cmocka_unit_test(depth_length_and_expansion_are_bounded),
 		cmocka_unit_test(long_names_of_real_programs_are_demangled),
+		cmocka_unit_test(common_names_take_the_short_way),
+		cmocka_unit_test(substitutions_must_be_of_something),
+		cmocka_unit_test(rare_and_broken_names_take_the_long_way),
 		cmocka_unit_test(a_name_of_its_own_is_kept),
 		cmocka_unit_test(force_replaces_names),
 	};

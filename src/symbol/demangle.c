@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/out.h"
 #include "profile/profile.h"
+#include "symbol/demangle-quick.h"
 
 #include <setjmp.h>
 #include <stdint.h>
@@ -346,22 +347,31 @@ static bool demangle_signature(struct str name, enum demangle_mode mode, struct 
 static bool demangle_cxx(struct str name, enum demangle_mode mode, struct out *o)
 {
 	AUTO(out_release) struct out text;
+	size_t start = o->n;
 
 	out_init(&text, 0);
 	if (mode == DEMANGLE_FULL || mode == DEMANGLE_NONE)
 		return demangle_signature(name, mode, o);
+	if (mode == DEMANGLE_DEFAULT && demangle_quickly(name, o))
+		return true;
+	o->n = start;
 	if (!run_engine(cplus_demangle_v3_callback, name, DMGL_ANSI, &text))
 		return false;
 	trim_templates(out_view(&text), mode != DEMANGLE_DEFAULT, o);
 	return true;
 }
 
-/* Offset of the last 'what' in 's', or -1. */
+/* Offset of the last 'what' in 's', or -1.  Looks for the end of it first, which is rarer. */
 static ptrdiff_t find_last(struct str s, struct str what)
 {
-	for (size_t at = s.n; at-- > 0;) {
-		if (str_starts(str_skip(s, at), what))
-			return (ptrdiff_t)at;
+	while (s.n >= what.n) {
+		ptrdiff_t at = str_rfind_char(s, what.p[what.n - 1]);
+
+		if (at + 1 < (ptrdiff_t)what.n)
+			return -1;
+		s.n = (size_t)at;
+		if (memcmp(s.p + s.n + 1 - what.n, what.p, what.n) == 0)
+			return at + 1 - (ptrdiff_t)what.n;
 	}
 	return -1;
 }
