@@ -45,6 +45,7 @@ static int start(void **state)
 	snprintf(folder, sizeof(folder), "%s/sonde/symbols", dir);
 	out_init(&made, 0);
 	assert_int_equal(frame_table_build(&nothing, addresses, &found, &made, NULL), 0);
+	frame_table_seal(&made);
 	return 0;
 }
 
@@ -147,6 +148,7 @@ static void what_is_new_is_put_between_what_is_old(void **state)
 	assert_int_equal(frame_table_parse(out_view(&made), &old), 0);
 	out_init(&o, 0);
 	assert_int_equal(frame_table_build(&old, more, &fresh, &o, NULL), 0);
+	frame_table_seal(&o);
 	assert_int_equal(frame_table_parse(out_view(&o), &t), 0);
 	assert_int_equal(t.n, 6);
 	assert_int_equal(t.nfunctions, 4);
@@ -170,6 +172,7 @@ static void nothing_is_a_table_too(void **state)
 	(void)state;
 	out_init(&o, 0);
 	assert_int_equal(frame_table_build(&nothing, NULL, &none, &o, NULL), 0);
+	frame_table_seal(&o);
 	assert_int_equal(frame_table_parse(out_view(&o), &t), 0);
 	assert_int_equal(t.n, 0);
 	out_release(&o);

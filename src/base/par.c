@@ -5,9 +5,7 @@
  */
 #include "base/par.h"
 
-#include <pthread.h>
 #include <sched.h>
-#include <stdbool.h>
 
 struct job {
 	void (*fn)(int i, void *ctx);
@@ -52,4 +50,27 @@ void par_run(int n, void (*fn)(int i, void *ctx), void *ctx)
 		else
 			fn(i, ctx);
 	}
+}
+
+static void *start_task(void *arg)
+{
+	struct par_task *t = arg;
+
+	t->fn(t->ctx);
+	return NULL;
+}
+
+void par_start(struct par_task *t, void (*fn)(void *ctx), void *ctx)
+{
+	*t = (struct par_task){ .fn = fn, .ctx = ctx };
+	t->started = pthread_create(&t->thread, NULL, start_task, t) == 0;
+	if (!t->started)
+		fn(ctx);
+}
+
+void par_wait(struct par_task *t)
+{
+	if (t->started)
+		pthread_join(t->thread, NULL);
+	t->started = false;
 }

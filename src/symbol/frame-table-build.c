@@ -19,16 +19,35 @@
 #include <stdlib.h>
 
 enum {
-	MEMO = 1 << 14,      /* strings by where they are */
-	FEW_FUNCTIONS = 256, /* not worth a thread */
+	TEXT_MEMO = 1 << 10,     /* texts by where they are */
+	FUNCTION_MEMO = 1 << 17, /* functions by where their texts are */
+	AHEAD = 8,               /* frames, for memory to come near */
+	BATCH = 32,              /* functions, for the same reason */
+	FEW_FUNCTIONS = 256,     /* not worth a thread */
 };
 
 #define ARENA_BUDGET ((size_t)16 << 30)
 
-/* Where a string was found last time it was asked for. */
+/* Where a text was found last time it was asked for. */
 struct memo {
 	struct str s;
 	uint32_t number;
+};
+
+/* A function as frames have it: texts in the same places are the same, others may be. */
+struct place {
+	const char *name, *file;
+	uint32_t name_n, file_n;
+	uint32_t start_line;
+	uint32_t number; /* plus one, in 'candidates' */
+};
+
+/* A function that may be the same as another one. */
+struct candidate {
+	struct str name, readable, file;
+	uint64_t name_hash, readable_hash;
+	uint32_t start_line;
+	uint32_t number; /* in 'functions' */
 };
 
 struct builder {
@@ -37,13 +56,18 @@ struct builder {
 	size_t ntexts, texts_cap;
 	uint64_t nbytes;
 	struct memo *memo;
+	struct place *places;
+	struct candidate *candidates;
+	size_t ncandidates, candidates_cap;
 	struct table_function *functions;
 	size_t nfunctions, functions_cap;
+	size_t nold; /* functions that were there before: candidates follow them */
 	struct table_frame *frames;
-	size_t nframes, frames_cap;
+	size_t nframes;
 	uint64_t *addresses;
 	uint32_t *first;
 	size_t naddresses;
+	int width;                     /* threads */
 	struct arena arenas[PAR_MOST]; /* of readable names */
 };
 
@@ -59,12 +83,12 @@ static uint64_t rehash_text(uint32_t value, const void *ctx)
 	return hash_text(((const struct builder *)ctx)->texts[value]);
 }
 
-static uint32_t find_text(struct builder *b, struct str s)
+static uint32_t find_text(struct builder *b, struct str s, uint64_t hash)
 {
 	struct probe at;
 
 	table_reserve(&b->text_index, rehash_text, b);
-	at = table_probe(&b->text_index, hash_text(s));
+	at = table_probe(&b->text_index, hash);
 	while (table_next(&b->text_index, &at)) {
 		if (str_eq(b->texts[at.value], s))
 			return at.value;
@@ -82,9 +106,9 @@ static uint32_t text_number(struct builder *b, struct str s)
 
 	if (s.n == 0)
 		s = STR("");
-	m = &b->memo[hash_mix((uintptr_t)s.p, s.n) % MEMO];
+	m = &b->memo[hash_mix((uintptr_t)s.p, s.n) % TEXT_MEMO];
 	if (m->s.p != s.p || m->s.n != s.n)
-		*m = (struct memo){ s, find_text(b, s) };
+		*m = (struct memo){ s, find_text(b, s, hash_text(s)) };
 	return m->number;
 }
 
@@ -131,57 +155,41 @@ static uint32_t clip(int64_t line)
 	return line >= 0 && line <= UINT32_MAX ? (uint32_t)line : 0;
 }
 
+/* ------------------------------------------------------------------ frames */
+
+static struct place *place_of(const struct builder *b, const struct elf_frame *f)
+{
+	uint64_t sum = hash_mix((uintptr_t)f->function.p, (uintptr_t)f->file.p);
+
+	return &b->places[hash_mix(sum, (uint64_t)f->start_line) % FUNCTION_MEMO];
+}
+
+/* The candidate that is the function of a frame, by where its texts are. */
+static uint32_t candidate_number(struct builder *b, const struct elf_frame *f)
+{
+	struct place *p = place_of(b, f);
+	struct place is = { f->function.p,       f->file.p,           (uint32_t)f->function.n,
+			    (uint32_t)f->file.n, clip(f->start_line), 0 };
+
+	if (p->number && p->name == is.name && p->file == is.file && p->name_n == is.name_n &&
+	    p->file_n == is.file_n && p->start_line == is.start_line)
+		return p->number - 1;
+	vec_push(b->candidates, b->ncandidates, b->candidates_cap,
+		 ((struct candidate){
+			 .name = f->function, .file = f->file, .start_line = is.start_line }));
+	*p = is;
+	p->number = (uint32_t)b->ncandidates;
+	return p->number - 1;
+}
+
 static void add_frame(struct builder *b, const struct elf_frame *f)
 {
-	struct table_function fn = {
-		.name = text_number(b, without_version(f->function)),
-		.readable = UINT32_MAX,
-		.file = text_number(b, f->file),
-		.start_line = clip(f->start_line),
-	};
-	struct table_frame one = {
-		.function = function_number(b, fn),
+	b->frames[b->nframes++] = (struct table_frame){
+		.function = (uint32_t)b->nold + candidate_number(b, f),
 		.line = clip(f->line),
 		.column = clip(f->column),
 	};
-
-	vec_push(b->frames, b->nframes, b->frames_cap, one);
 }
-
-/* ------------------------------------------------------------------ readable names */
-
-struct naming {
-	struct builder *b;
-	struct str *readable; /* per function */
-	int width;
-};
-
-static void name_some(int part, void *ctx)
-{
-	struct naming *n = ctx;
-	struct builder *b = n->b;
-
-	for (size_t i = (size_t)part; i < b->nfunctions; i += (size_t)n->width) {
-		if (b->functions[i].readable == UINT32_MAX)
-			n->readable[i] = demangle_name(b->texts[b->functions[i].name],
-						       DEMANGLE_DEFAULT, &b->arenas[part]);
-	}
-}
-
-static void name_functions(struct builder *b)
-{
-	int width = b->nfunctions < FEW_FUNCTIONS ? 1 : par_width();
-	AUTO(freep) struct str *readable = mem_zeroed(b->nfunctions + 1, sizeof(*readable));
-	struct naming n = { b, readable, width };
-
-	par_run(width, name_some, &n);
-	for (size_t i = 0; i < b->nfunctions; i++) {
-		if (b->functions[i].readable == UINT32_MAX)
-			b->functions[i].readable = find_text(b, readable[i]);
-	}
-}
-
-/* ------------------------------------------------------------------ both tables */
 
 static void add_address(struct builder *b, uint64_t address)
 {
@@ -193,15 +201,20 @@ static void add_old(struct builder *b, const struct frame_table *old, size_t i)
 {
 	add_address(b, old->addresses[i]);
 	for (size_t j = old->first[i]; j < old->first[i + 1]; j++)
-		vec_push(b->frames, b->nframes, b->frames_cap, old->frames[j]);
+		b->frames[b->nframes++] = old->frames[j];
 	b->first[b->naddresses] = (uint32_t)b->nframes;
 }
 
 static void add_fresh(struct builder *b, uint64_t address, const struct elf_frames *fresh, size_t i)
 {
+	uint32_t end = fresh->first[fresh->n];
+
 	add_address(b, address);
-	for (size_t j = fresh->first[i]; j < fresh->first[i + 1]; j++)
+	for (uint32_t j = fresh->first[i]; j < fresh->first[i + 1]; j++) {
+		if (end - j > AHEAD)
+			__builtin_prefetch(place_of(b, &fresh->frames[j + AHEAD]), 1);
 		add_frame(b, &fresh->frames[j]);
+	}
 	b->first[b->naddresses] = (uint32_t)b->nframes;
 }
 
@@ -225,16 +238,21 @@ static void add_old_functions(struct builder *b, const struct frame_table *old)
 		table_put(&b->function_index, &at, i);
 		vec_push(b->functions, b->nfunctions, b->functions_cap, copy);
 	}
+	b->nold = b->nfunctions;
 }
 
-static void add_all(struct builder *b, const struct frame_table *old, const uint64_t *addresses,
-		    const struct elf_frames *fresh)
+static void add_frames(struct builder *b, const struct frame_table *old, const uint64_t *addresses,
+		       const struct elf_frames *fresh)
 {
-	size_t n = old->n + fresh->n, i = 0;
+	size_t n = old->n + fresh->n, i = 0, nframes = 0;
 
+	if (old->n)
+		nframes += old->first[old->n];
+	if (fresh->n)
+		nframes += fresh->first[fresh->n];
 	b->addresses = mem_new(n + 1, sizeof(*b->addresses));
 	b->first = mem_zeroed(n + 1, sizeof(*b->first));
-	add_old_functions(b, old);
+	b->frames = mem_new(nframes + 1, sizeof(*b->frames));
 	for (size_t j = 0; j < fresh->n; j++) {
 		while (i < old->n && old->addresses[i] < addresses[j])
 			add_old(b, old, i++);
@@ -242,7 +260,61 @@ static void add_all(struct builder *b, const struct frame_table *old, const uint
 	}
 	while (i < old->n)
 		add_old(b, old, i++);
-	name_functions(b);
+}
+
+/* ------------------------------------------------------------------ names of functions */
+
+/* Each thread takes every so many of them: neighbours take about as long. */
+static void name_some(int part, void *ctx)
+{
+	struct builder *b = ctx;
+
+	for (size_t i = (size_t)part; i < b->ncandidates; i += (size_t)b->width) {
+		struct candidate *c = &b->candidates[i];
+
+		c->name = c->name.n ? without_version(c->name) : STR("");
+		c->name_hash = hash_text(c->name);
+		c->readable = demangle_name(c->name, DEMANGLE_DEFAULT, &b->arenas[part]);
+		c->readable_hash = hash_text(c->readable);
+	}
+}
+
+static void settle(struct builder *b, struct candidate *c)
+{
+	struct table_function f = {
+		.name = find_text(b, c->name, c->name_hash),
+		.readable = find_text(b, c->readable, c->readable_hash),
+		.file = text_number(b, c->file),
+		.start_line = c->start_line,
+	};
+
+	c->number = function_number(b, f);
+}
+
+/* Finds out which candidates are the same. */
+static void settle_all(struct builder *b)
+{
+	for (size_t i = 0; i < b->ncandidates; i++) {
+		if (b->ncandidates - i > BATCH)
+			table_prefetch(&b->text_index, b->candidates[i + BATCH].name_hash);
+		settle(b, &b->candidates[i]);
+	}
+	for (size_t i = 0; i < b->nframes; i++) {
+		struct table_frame *f = &b->frames[i];
+
+		if (f->function >= b->nold)
+			f->function = b->candidates[f->function - b->nold].number;
+	}
+}
+
+static void add_all(struct builder *b, const struct frame_table *old, const uint64_t *addresses,
+		    const struct elf_frames *fresh)
+{
+	add_old_functions(b, old);
+	add_frames(b, old, addresses, fresh);
+	b->width = b->ncandidates < FEW_FUNCTIONS ? 1 : par_width();
+	par_run(b->width, name_some, b);
+	settle_all(b);
 }
 
 /* ------------------------------------------------------------------ bytes */
@@ -257,14 +329,6 @@ static void print_texts(const struct builder *b, struct out *o)
 	}
 	for (size_t i = 0; i < b->ntexts; i++)
 		out_str(o, b->texts[i]);
-}
-
-static void seal(struct out *o)
-{
-	struct table_header *h = (void *)o->p;
-
-	h->checksum = hash_bytes(o->p + FRAME_TABLE_UNSUMMED, o->n - FRAME_TABLE_UNSUMMED,
-				 FRAME_TABLE_MAGIC);
 }
 
 static int print(const struct builder *b, struct out *o, struct err *err)
@@ -288,14 +352,14 @@ static int print(const struct builder *b, struct out *o, struct err *err)
 	print_texts(b, o);
 	if (o->error)
 		return err_set(err, o->error, "out of memory");
-	seal(o);
 	return 0;
 }
 
 int frame_table_build(const struct frame_table *old, const uint64_t *addresses,
 		      const struct elf_frames *fresh, struct out *to, struct err *err)
 {
-	struct builder b = { .memo = mem_zeroed(MEMO, sizeof(*b.memo)) };
+	struct builder b = { .memo = mem_zeroed(TEXT_MEMO, sizeof(*b.memo)),
+			     .places = mem_zeroed(FUNCTION_MEMO, sizeof(*b.places)) };
 	int rc;
 
 	table_init(&b.text_index, 1024);
@@ -309,10 +373,20 @@ int frame_table_build(const struct frame_table *old, const uint64_t *addresses,
 	table_release(&b.text_index);
 	table_release(&b.function_index);
 	free(b.memo);
+	free(b.places);
+	free(b.candidates);
 	free(b.texts);
 	free(b.functions);
 	free(b.frames);
 	free(b.addresses);
 	free(b.first);
 	return rc;
+}
+
+void frame_table_seal(struct out *o)
+{
+	struct table_header *h = (void *)o->p;
+
+	h->checksum = hash_bytes(o->p + FRAME_TABLE_UNSUMMED, o->n - FRAME_TABLE_UNSUMMED,
+				 FRAME_TABLE_MAGIC);
 }

@@ -63,15 +63,10 @@ static bool are_texts_sound(const struct frame_table *t, const struct table_head
 	return end == h->nbytes;
 }
 
-int frame_table_parse(struct str bytes, struct frame_table *t)
+void frame_table_view(struct str bytes, struct frame_table *t)
 {
 	const struct table_header *h = (const void *)bytes.p;
 
-	if (bytes.n < sizeof(*h) || (uintptr_t)h % _Alignof(struct table_header) != 0 ||
-	    h->magic != FRAME_TABLE_MAGIC || !has_size(h, bytes.n) ||
-	    hash_bytes(bytes.p + FRAME_TABLE_UNSUMMED, bytes.n - FRAME_TABLE_UNSUMMED,
-		       FRAME_TABLE_MAGIC) != h->checksum)
-		return -EBADMSG;
 	t->n = h->naddresses;
 	t->addresses = (const void *)(h + 1);
 	t->first = (const void *)(t->addresses + h->naddresses);
@@ -81,8 +76,22 @@ int frame_table_parse(struct str bytes, struct frame_table *t)
 	t->ends = (const void *)(t->functions + h->nfunctions);
 	t->ntexts = h->ntexts;
 	t->text = (const char *)(t->ends + h->ntexts);
-	if (!are_addresses_sound(t, h->nframes) || !are_functions_sound(t, h) ||
-	    !are_texts_sound(t, h))
+}
+
+int frame_table_parse(struct str bytes, struct frame_table *t)
+{
+	const struct table_header *h = (const void *)bytes.p;
+	struct frame_table is;
+
+	if (bytes.n < sizeof(*h) || (uintptr_t)h % _Alignof(struct table_header) != 0 ||
+	    h->magic != FRAME_TABLE_MAGIC || !has_size(h, bytes.n) ||
+	    hash_bytes(bytes.p + FRAME_TABLE_UNSUMMED, bytes.n - FRAME_TABLE_UNSUMMED,
+		       FRAME_TABLE_MAGIC) != h->checksum)
 		return -EBADMSG;
+	frame_table_view(bytes, &is);
+	if (!are_addresses_sound(&is, h->nframes) || !are_functions_sound(&is, h) ||
+	    !are_texts_sound(&is, h))
+		return -EBADMSG;
+	*t = is;
 	return 0;
 }

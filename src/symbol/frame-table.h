@@ -3,8 +3,7 @@
  *
  * What is found in a binary and what is kept in the cache look the same: a file of the cache is
  * used where it is mapped.  Functions are named once, however many frames they have, with their
- * readable names beside those of the linker, since making them readable takes longer than
- * anything else.
+ * readable names beside those of the linker, since making them readable takes time.
  *
  * Numbers are the machine's: a table of another kind of machine has another magic number.  Behind
  * the header follow, without gaps,
@@ -70,6 +69,9 @@ struct frame_table {
  */
 int frame_table_parse(struct str bytes, struct frame_table *t);
 
+/* The same for what frame_table_build() has written just now: nothing is checked. */
+void frame_table_view(struct str bytes, struct frame_table *t);
+
 static inline struct str frame_table_text(const struct frame_table *t, uint32_t i)
 {
 	uint32_t start = i ? t->ends[i - 1] : 0;
@@ -84,5 +86,8 @@ static inline struct str frame_table_text(const struct frame_table *t, uint32_t 
  */
 int frame_table_build(const struct frame_table *old, const uint64_t *addresses,
 		      const struct elf_frames *fresh, struct out *to, struct err *err);
+
+/* Puts in the checksum, without which nobody else will take it.  No other bytes change. */
+void frame_table_seal(struct out *o);
 
 #endif /* SYMBOL_FRAME_TABLE_H */

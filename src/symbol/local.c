@@ -24,6 +24,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+enum {
+	DIGIT_BITS = 11,
+	DIGITS = 1 << DIGIT_BITS,
+	ADDRESS_DIGITS = 6,
+	AHEAD = 8, /* locations or functions, for memory to come near */
+};
+
 /* An address that is in a binary we have. */
 struct item {
 	uint64_t address; /* as the binary was linked */
@@ -36,8 +43,14 @@ struct job {
 	uint64_t *addresses;
 	size_t n;
 	struct resolved found;
-	uint32_t *functions, *strings; /* of the table: which of the profile's each is, or NONE */
-	struct err why;                /* what is wrong with the binary, or "" */
+	uint32_t *functions; /* of the table: where in 'used' each is, or NONE */
+	uint32_t *strings;   /* of the table: which of the profile's each is, or NONE */
+	struct err why;      /* what is wrong with the binary, or "" */
+};
+
+/* A function of a job's table. */
+struct used {
+	uint32_t job, function;
 };
 
 struct symbolizer {
@@ -49,17 +62,53 @@ struct symbolizer {
 	size_t nitems;
 	struct job *jobs; /* one per binary */
 	atomic_size_t next;
+	uint32_t *slots;   /* where in its table each location is, or NONE */
+	struct used *used; /* functions in the order in which locations have them */
+	size_t nused, used_cap;
 };
 
 /* ------------------------------------------------------------------ which addresses */
 
-static int by_binary_and_address(const void *a, const void *b)
+/* A digit of what items are sorted by: address, then binary. */
+static size_t digit(const struct item *item, int which)
 {
-	const struct item *x = a, *y = b;
+	uint64_t key = which < ADDRESS_DIGITS ? item->address : item->binary;
 
-	if (x->binary != y->binary)
-		return x->binary < y->binary ? -1 : 1;
-	return (x->address > y->address) - (x->address < y->address);
+	return key >> which % ADDRESS_DIGITS * DIGIT_BITS & (DIGITS - 1);
+}
+
+/* Moves items to 'to' in the order of a digit; false, and nothing happens, if they all share it. */
+static bool sort_by_digit(const struct item *items, size_t n, int which, struct item *to)
+{
+	size_t at[DIGITS] = { 0 }, sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		at[digit(&items[i], which)]++;
+	if (at[digit(&items[0], which)] == n)
+		return false;
+	for (size_t d = 0; d < DIGITS; d++) {
+		sum += at[d];
+		at[d] = sum - at[d];
+	}
+	for (size_t i = 0; i < n; i++)
+		to[at[digit(&items[i], which)]++] = items[i];
+	return true;
+}
+
+/* By binary and address. */
+static void sort_items(struct symbolizer *s)
+{
+	struct item *other = mem_new(s->nitems + 1, sizeof(*other));
+
+	for (int which = 0; s->nitems && which < 2 * ADDRESS_DIGITS; which++) {
+		if (sort_by_digit(s->items, s->nitems, which, other)) {
+			struct item *was = s->items;
+
+			s->items = other;
+			other = was;
+		}
+	}
+	free(other);
 }
 
 static void collect_items(struct symbolizer *s)
@@ -79,8 +128,7 @@ static void collect_items(struct symbolizer *s)
 			.location = i,
 		};
 	}
-	if (s->nitems)
-		qsort(s->items, s->nitems, sizeof(*s->items), by_binary_and_address);
+	sort_items(s);
 }
 
 /* Gives each binary its addresses. */
@@ -169,50 +217,47 @@ static bool knows_lines(const struct frame_table *t, size_t from, size_t to)
 	return false;
 }
 
-/* The function of the profile that is function 'i' of the job's table. */
-static uint32_t function_of(struct line_adder *a, const struct job *job, uint32_t i)
+/* Where in 'used' function 'i' of the table of job 'job' is. */
+static uint32_t use_function(struct symbolizer *s, uint32_t job, uint32_t i)
 {
-	const struct table_function *f = &job->found.table.functions[i];
+	uint32_t *at = &s->jobs[job].functions[i];
 
-	if (job->functions[i] == NONE) {
-		struct function fn = {
-			.name = job->strings[f->readable],
-			.system_name = job->strings[f->name],
-			.file = job->strings[f->file],
-			.start_line = f->start_line,
-		};
-
-		job->functions[i] = line_adder_function(a, fn);
+	if (*at == NONE) {
+		*at = (uint32_t)s->nused;
+		vec_push(s->used, s->nused, s->used_cap, ((struct used){ job, i }));
 	}
-	return job->functions[i];
+	return *at;
 }
 
 /* Once a mapping has both, there is nothing more to note. */
-static void note_function(struct mapping *m, const struct line_adder *a, uint32_t function)
+static void note_function(struct mapping *m, const struct frame_table *t, uint32_t function)
 {
-	const struct function *f = line_adder_at(a, function);
+	const struct table_function *f = &t->functions[function];
 
-	m->has_functions |= f->system_name != 0;
-	m->has_filenames |= f->file != 0;
+	m->has_functions |= frame_table_text(t, f->name).n != 0;
+	m->has_filenames |= frame_table_text(t, f->file).n != 0;
 }
 
-static void set_lines(struct line_adder *a, struct location *l, const struct job *job, size_t from,
-		      size_t to)
+/* The frames of the location's table become its lines; their functions are numbers in 'used'. */
+static void set_lines(struct symbolizer *s, struct line_adder *a, struct location *l, uint32_t slot)
 {
 	struct mapping *m = &a->p->mappings[l->mapping];
+	uint32_t job = s->binaries.of[l->mapping];
+	const struct frame_table *t = &s->jobs[job].found.table;
+	uint32_t from = t->first[slot], to = t->first[slot + 1];
 
-	if (from == to || (is_known(a->p, l) && !knows_lines(&job->found.table, from, to)))
+	if (from == to || (is_known(a->p, l) && !knows_lines(t, from, to)))
 		return;
 	line_clear(a, l);
 	l->is_folded = false;
 	for (; from < to; from++) {
-		const struct table_frame *f = &job->found.table.frames[from];
-		struct line line = { function_of(a, job, f->function), f->line, f->column };
+		const struct table_frame *f = &t->frames[from];
 
 		if (!m->has_functions || !m->has_filenames)
-			note_function(m, a, line.function);
-		m->has_line_numbers |= line.line != 0;
-		line_add(a, l, line);
+			note_function(m, t, f->function);
+		m->has_line_numbers |= f->line != 0;
+		line_add(a, l,
+			 (struct line){ use_function(s, job, f->function), f->line, f->column });
 	}
 	m->has_inline_frames = true;
 }
@@ -225,12 +270,12 @@ static uint32_t *make_map(size_t n)
 	return map;
 }
 
-/* Where in its table each location is, or NONE: a walk, since both are in ascending order. */
-static uint32_t *find_slots(const struct symbolizer *s)
+/* Finds out where in its table each location is: a walk, since both are in ascending order. */
+static void find_slots(struct symbolizer *s)
 {
-	uint32_t *slots = make_map(s->p->nlocations);
 	uint32_t at = 0, binary = NONE;
 
+	s->slots = make_map(s->p->nlocations);
 	for (size_t i = 0; i < s->nitems; i++) {
 		const struct item *item = &s->items[i];
 		const struct frame_table *t = &s->jobs[item->binary].found.table;
@@ -241,9 +286,8 @@ static uint32_t *find_slots(const struct symbolizer *s)
 		while (at < t->n && t->addresses[at] < item->address)
 			at++;
 		if (at < t->n && t->addresses[at] == item->address)
-			slots[item->location] = at;
+			s->slots[item->location] = at;
 	}
-	return slots;
 }
 
 static void want_text(const struct job *job, uint32_t i)
@@ -286,7 +330,7 @@ static void intern_texts(struct profile *p, const struct job *job)
 }
 
 /* Returns how many functions there may be. */
-static size_t prepare_jobs(struct symbolizer *s, const uint32_t *slots)
+static size_t want_all(struct symbolizer *s)
 {
 	size_t n = 0;
 
@@ -296,31 +340,92 @@ static size_t prepare_jobs(struct symbolizer *s, const uint32_t *slots)
 		n += s->jobs[i].found.table.nfunctions;
 	}
 	for (size_t i = 0; i < s->nitems; i++) {
-		if (slots[s->items[i].location] != NONE)
-			want_texts(&s->jobs[s->items[i].binary], slots[s->items[i].location]);
+		uint32_t slot = s->slots[s->items[i].location];
+
+		if (slot != NONE)
+			want_texts(&s->jobs[s->items[i].binary], slot);
 	}
+	return n;
+}
+
+static void intern_all(void *ctx)
+{
+	struct symbolizer *s = ctx;
+
 	for (size_t i = 0; i < s->binaries.n; i++)
 		intern_texts(s->p, &s->jobs[i]);
-	return n;
+}
+
+/* Brings frames near that set_all_lines() will soon look at: locations are in any order. */
+static void prefetch_frames(const struct symbolizer *s, uint32_t location)
+{
+	const struct profile *p = s->p;
+
+	if (location + AHEAD < p->nlocations && s->slots[location + AHEAD] != NONE) {
+		const struct location *l = &p->locations[location + AHEAD];
+		const struct frame_table *t = &s->jobs[s->binaries.of[l->mapping]].found.table;
+
+		__builtin_prefetch(&t->frames[t->first[s->slots[location + AHEAD]]]);
+	}
+	if (location + 2 * AHEAD < p->nlocations && s->slots[location + 2 * AHEAD] != NONE) {
+		const struct location *l = &p->locations[location + 2 * AHEAD];
+		const struct frame_table *t = &s->jobs[s->binaries.of[l->mapping]].found.table;
+
+		__builtin_prefetch(&t->first[s->slots[location + 2 * AHEAD]]);
+	}
+}
+
+static void set_all_lines(struct symbolizer *s, struct line_adder *a)
+{
+	for (uint32_t i = 0; i < s->p->nlocations; i++) {
+		prefetch_frames(s, i);
+		if (s->slots[i] != NONE)
+			set_lines(s, a, &s->p->locations[i], s->slots[i]);
+	}
+}
+
+static struct function make_function(const struct symbolizer *s, struct used u)
+{
+	const struct job *job = &s->jobs[u.job];
+	const struct table_function *f = &job->found.table.functions[u.function];
+
+	return (struct function){
+		.name = job->strings[f->readable],
+		.system_name = job->strings[f->name],
+		.file = job->strings[f->file],
+		.start_line = f->start_line,
+	};
+}
+
+/* Gives the lines their functions: other binaries may have the same ones. */
+static void set_functions(struct symbolizer *s, struct line_adder *a)
+{
+	uint32_t *numbers = mem_new(s->nused + 1, sizeof(*numbers));
+
+	for (size_t i = 0; i < s->nused; i++) {
+		if (s->nused - i > AHEAD) {
+			struct used u = s->used[i + AHEAD];
+
+			__builtin_prefetch(&s->jobs[u.job].found.table.functions[u.function]);
+		}
+		numbers[i] = line_adder_function(a, make_function(s, s->used[i]));
+	}
+	for (size_t i = 0; i < a->nlines; i++)
+		a->lines[i].function = numbers[a->lines[i].function];
+	free(numbers);
 }
 
 static int apply(struct symbolizer *s, struct err *err)
 {
-	AUTO(freep) uint32_t *slots = find_slots(s);
+	struct par_task interning;
 	struct line_adder a;
 
-	line_adder_init(&a, s->p, prepare_jobs(s, slots));
-	for (uint32_t i = 0; i < s->p->nlocations; i++) {
-		struct location *l = &s->p->locations[i];
-		const struct job *job;
-		const uint32_t *first;
-
-		if (slots[i] == NONE)
-			continue;
-		job = &s->jobs[s->binaries.of[l->mapping]];
-		first = job->found.table.first + slots[i];
-		set_lines(&a, l, job, first[0], first[1]);
-	}
+	find_slots(s);
+	line_adder_init(&a, s->p, want_all(s));
+	par_start(&interning, intern_all, s);
+	set_all_lines(s, &a);
+	par_wait(&interning);
+	set_functions(s, &a);
 	return line_adder_finish(&a, err);
 }
 
@@ -340,6 +445,8 @@ static void release(struct symbolizer *s)
 	free(s->jobs[s->binaries.n].addresses);
 	free(s->jobs);
 	free(s->items);
+	free(s->slots);
+	free(s->used);
 	binaries_release(&s->binaries);
 }
 

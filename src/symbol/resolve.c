@@ -179,20 +179,21 @@ static uint64_t *list_missing(const struct frame_table *t, const uint64_t *addre
 	return missing;
 }
 
-static void store(struct resolver *r, const char *name, const struct out *made)
+/* While the caller already uses the table. */
+static void store(void *ctx)
 {
-	uint64_t limit = r->options->cache_limit ? r->options->cache_limit : SYMBOL_CACHE_MAX;
-	struct err why;
-	int rc = cache_store(r->options->cache_folder, name, out_view(made), limit, &why);
+	struct resolved *out = ctx;
+	const struct symbolize_options *o = out->resolver->options;
+	uint64_t limit = o->cache_limit ? o->cache_limit : SYMBOL_CACHE_MAX;
 
-	if (rc < 0 && rc != -ENOENT && !atomic_exchange(&r->warned, true))
-		notify_warn(r->options->notify, "names are not kept for the next time: %s",
-			    why.msg);
+	frame_table_seal(&out->made);
+	out->stored =
+		cache_store(o->cache_folder, out->name, out_view(&out->made), limit, &out->why);
 }
 
 /* Makes a table of what is in 'out' already and of what the binary says about 'missing'. */
-static int extend(struct resolver *r, struct elf_file *f, const char *name, const uint64_t *missing,
-		  size_t n, struct resolved *out, struct err *err)
+static int extend(struct resolver *r, struct elf_file *f, const uint64_t *missing, size_t n,
+		  struct resolved *out, struct err *err)
 {
 	struct question q = { .server = r->server };
 	struct elf_frames fresh = { 0 };
@@ -201,9 +202,9 @@ static int extend(struct resolver *r, struct elf_file *f, const char *name, cons
 	if (rc == 0)
 		rc = frame_table_build(&out->table, missing, &fresh, &out->made, err);
 	if (rc == 0)
-		rc = frame_table_parse(out_view(&out->made), &out->table);
-	if (rc == 0 && name && q.asked == q.answered)
-		store(r, name, &out->made);
+		frame_table_view(out_view(&out->made), &out->table);
+	if (rc == 0 && out->name && q.asked == q.answered)
+		par_start(&out->storing, store, out);
 	elf_frames_release(&fresh);
 	return rc;
 }
@@ -211,21 +212,26 @@ static int extend(struct resolver *r, struct elf_file *f, const char *name, cons
 int resolve(struct resolver *r, struct elf_file *f, const uint64_t *addresses, size_t n,
 	    struct resolved *out, struct err *err)
 {
-	AUTO(freep) char *name = NULL;
 	AUTO(freep) uint64_t *missing = NULL;
 	size_t count;
 
+	*out = (struct resolved){ .resolver = r };
 	out_init(&out->made, 0);
 	if (r->options->cache_folder && !r->fast)
-		name = name_in_cache(r, f);
-	if (name)
-		(void)cache_load(r->options->cache_folder, name, &out->cached, &out->table);
+		out->name = name_in_cache(r, f);
+	if (out->name)
+		(void)cache_load(r->options->cache_folder, out->name, &out->cached, &out->table);
 	missing = list_missing(&out->table, addresses, n, &count);
-	return count ? extend(r, f, name, missing, count, out, err) : 0;
+	return count ? extend(r, f, missing, count, out, err) : 0;
 }
 
 void resolved_release(struct resolved *r)
 {
+	par_wait(&r->storing);
+	if (r->stored < 0 && r->stored != -ENOENT && !atomic_exchange(&r->resolver->warned, true))
+		notify_warn(r->resolver->options->notify,
+			    "names are not kept for the next time: %s", r->why.msg);
 	file_bytes_release(&r->cached);
 	out_release(&r->made);
+	free(r->name);
 }
