@@ -33,12 +33,12 @@ enum {
 	CHANGING = 1,
 	FIRST_PROFILE = 2,
 	RING_BYTES = 128 << 10,
-	RINGS_MAX = 256 << 20,      /* bytes of all rings */
-	SCAN_EVERY = 10,            /* polls */
-	WATCH_EVERY = 10,           /* polls */
-	BUDGET = 100,               /* one part in so many of the CPU time may be ours */
-	TAIL_NS = 20000000,         /* of a thread's time that may be without ticks at the end */
-	PREEMPTED_CYCLES = 1 << 22, /* nobody is so long in a handler */
+	RINGS_MAX = 256 << 20, /* bytes of all rings */
+	SCAN_EVERY = 10,       /* polls */
+	WATCH_EVERY = 10,      /* polls */
+	BUDGET = 100,          /* one part in so many of the CPU time may be ours */
+	TAIL_NS = 20000000,    /* of a thread's time that may be without ticks at the end */
+	LONGEST = 1 << 18,     /* cycles; who takes longer was not running all the time */
 };
 
 static const uint64_t SECOND = 1000000000;
@@ -134,8 +134,8 @@ static void tick(int number, siginfo_t *info, void *context)
 	sample(t, context);
 	errno = saved;
 	took = read_cycles() - began;
-	if (took < PREEMPTED_CYCLES)
-		atomic_fetch_add_explicit(&t->cycles, took, memory_order_relaxed);
+	atomic_fetch_add_explicit(&t->cycles, took < LONGEST ? took : LONGEST,
+				  memory_order_relaxed);
 }
 
 /* The signal. */
@@ -155,11 +155,17 @@ static void *handler_now(void)
 	return act.handler;
 }
 
+bool sonde__cpu_is_handler(const void *handler)
+{
+	return handler == (const void *)tick;
+}
+
 bool sonde__cpu_owns_signal(void)
 {
 	void *handler = handler_now();
 
-	return handler == (void *)tick || handler == (void *)SIG_DFL || handler == (void *)SIG_IGN;
+	return sonde__cpu_is_handler(handler) || handler == (void *)SIG_DFL ||
+	       handler == (void *)SIG_IGN;
 }
 
 /* It stays for ever, and does nothing without a profile: a late signal must not kill the host. */
@@ -172,7 +178,7 @@ static bool install_handler(void)
 		return true;
 	act.sa_sigaction = tick;
 	sigemptyset(&act.sa_mask);
-	sigaction(SIGPROF, &act, NULL);
+	sonde__next_sigaction(SIGPROF, &act, NULL);
 	errno = saved;
 	return handler_now() == (void *)tick;
 }
@@ -444,13 +450,35 @@ static void look_at_ourselves(void)
 	start_watch();
 }
 
-/* The host has put a handler of its own in place of ours: what comes in is not for it. */
-static void give_up_signal(void)
+/* What was counted until here is still delivered. */
+static void break_off(const char *why)
 {
 	atomic_store(&running, 0);
 	disarm_all();
-	sonde__say_off(SONDE__CPU,
-		       "the program began to handle SIGPROF itself while a profile was running");
+	sonde__say_off(SONDE__CPU, why);
+}
+
+/* To ignore a signal makes the kernel forget those that were on their way. */
+void sonde__cpu_give_way(void)
+{
+	struct kernel_action ignore = { .handler = (void *)SIG_IGN };
+
+	sonde__lock(&lock);
+	if (active && atomic_load(&running)) {
+		break_off("the program began to handle SIGPROF itself while a profile was running");
+		sonde__syscall(SYS_rt_sigaction, SIGPROF, (long)&ignore, 0, sizeof(ignore.mask), 0,
+			       0);
+	}
+	sonde__unlock(&lock);
+}
+
+/* There are ways to a handler of one's own that we do not see, and others into a sandbox. */
+static void check_host(void)
+{
+	const char *why = sonde__guard_cpu();
+
+	if (why)
+		break_off(why);
 }
 
 void sonde__cpu_poll(void)
@@ -461,13 +489,12 @@ void sonde__cpu_poll(void)
 	if (!sonde__trylock(&lock))
 		return;
 	if (active && profile) {
-		if (handler_now() != (void *)tick)
-			give_up_signal();
+		check_host();
 		drain_all();
 		polls++;
-		if (polls % WATCH_EVERY == 0)
+		if (polls % WATCH_EVERY == 0 && atomic_load(&running))
 			look_at_ourselves();
-		if (polls % SCAN_EVERY == 0) {
+		if (polls % SCAN_EVERY == 0 && atomic_load(&running)) {
 			sonde__threads_scan();
 			arm_all(profile, &failed);
 		}

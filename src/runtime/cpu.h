@@ -11,6 +11,7 @@
 #ifndef RUNTIME_CPU_H
 #define RUNTIME_CPU_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,8 +39,14 @@ int sonde__cpu_start(unsigned hz);
 void sonde__cpu_poll(void);
 struct sonde__cpu_row *sonde__cpu_stop(size_t *n, size_t *mapped, unsigned *hz);
 
-/* Whether SIGPROF is ours or nobody's. */
+/* Whether SIGPROF is ours or nobody's; whether this is our handler. */
 bool sonde__cpu_owns_signal(void);
+bool sonde__cpu_is_handler(const void *handler);
+/* The host wants SIGPROF for itself: ends a profile that runs; no tick comes after the return. */
+void sonde__cpu_give_way(void);
+
+/* hooks-signal.c: the C library's sigaction(), not ours. */
+int sonde__next_sigaction(int number, const struct sigaction *act, struct sigaction *old);
 
 /* thread.c: this thread begins, ends; another one is found to be gone. */
 void sonde__cpu_thread_begin(struct sonde__thread *t);

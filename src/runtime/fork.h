@@ -28,7 +28,6 @@ enum sonde__fork_rank {
 	SONDE__FORK_AGENT,
 	SONDE__FORK_CPU,
 	SONDE__FORK_HEAP,
-	SONDE__FORK_STACKS,
 	SONDE__FORK_MODULES,
 	SONDE__FORK_THREADS,
 	SONDE__FORK_PARTS
@@ -45,7 +44,7 @@ struct sonde__fork_part {
 	void (*child)(void);
 };
 
-/* 'part' must live for ever.  A second call changes nothing. */
+/* From here on; 'part' must live for ever.  A second call changes nothing. */
 void sonde__fork_join(enum sonde__fork_rank rank, const struct sonde__fork_part *part);
 
 #endif /* RUNTIME_FORK_H */

@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/agent.h"
+#include "runtime/next.h"
 #include "runtime/thread.h"
 
 #include <dlfcn.h>
@@ -24,9 +25,7 @@ static void *find(_Atomic(void *) *next, const char *name)
 
 	if (f)
 		return f;
-	sonde__tls.inside++;
-	f = dlsym(RTLD_NEXT, name);
-	sonde__tls.inside--;
+	f = sonde__next_symbol(name);
 	atomic_store_explicit(next, f, memory_order_relaxed);
 	return f;
 }

@@ -7,9 +7,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "runtime/next.h"
 #include "runtime/thread.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -25,9 +25,7 @@ static create_function *next_create(void)
 
 	if (f)
 		return f;
-	sonde__tls.inside++;
-	f = (create_function *)dlsym(RTLD_NEXT, "pthread_create");
-	sonde__tls.inside--;
+	f = (create_function *)sonde__next_symbol("pthread_create");
 	atomic_store_explicit(&next, f, memory_order_relaxed);
 	return f;
 }

@@ -13,6 +13,7 @@
 
 #include "runtime/cpu.h"
 #include "runtime/fork.h"
+#include "runtime/heap.h"
 #include "runtime/os.h"
 #include "runtime/stack-bounds.h"
 
@@ -414,6 +415,13 @@ static const struct sonde__fork_part fork_part = {
 	.child = in_child,
 };
 
+/* The heap is there before anything is switched on; from here on its locks matter. */
+static const struct sonde__fork_part heap_part = {
+	.prepare = sonde__heap_lock,
+	.parent = sonde__heap_unlock,
+	.child = sonde__heap_unlock,
+};
+
 bool sonde__threads_on(void)
 {
 	int pid = atomic_load_explicit(&on_pid, memory_order_relaxed);
@@ -426,6 +434,7 @@ void sonde__threads_start(void)
 	if (sonde__threads_on())
 		return;
 	sonde__fork_join(SONDE__FORK_THREADS, &fork_part);
+	sonde__fork_join(SONDE__FORK_HEAP, &heap_part);
 	if (!has_key)
 		has_key = pthread_key_create(&key, say_goodbye) == 0;
 	sonde__ranges_refresh();
