@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Every instruction of programs of many kinds: our stack beside libunwind's, as TAP.
+"""Every instruction of programs of many kinds: our stack beside libunwind's and libgcc's, as TAP.
 
 usage: unwind.py --source ROOT [--keep FOLDER]
 
 Compiles unwind-subject.{c,cc} in several ways, runs each under unwind-step.c, and wants equal stacks
-but for the causes in EXPLAINED.  Where there is no compiler or no libunwind, cases are skipped.
+but for the causes in EXPLAINED.  unwind-cross.c runs on this processor, and on aarch64 by qemu.  Where
+something for that is not installed, cases are skipped.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -35,6 +36,13 @@ CASES += [
     ("gcc", "-O2", "--unknown-stack"),
     ("clang", "-O2", "--unknown-stack"),
 ]
+
+# For unwind-cross.c: compiler, options, and what runs the program.
+ARM = "qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu"
+CROSS = [("gcc", "-O2", ""), ("clang", "-O2", "")]
+CROSS += [("aarch64-linux-gnu-gcc", options, ARM)
+          for options in ("-O0", "-O1", "-O2", "-O3", "-O2 -fomit-frame-pointer",
+                          "-O2 -mbranch-protection=standard")]
 
 # What may differ, and why.  Each is a test on one line of unwind-step's answer.
 EXPLAINED = {
@@ -119,6 +127,20 @@ def build(root, folder, cc, options):
     return folder / "step"
 
 
+def run_cross(root, folder, cc, options, runner):
+    """What unwind-cross.c says: (good, lines); None where it cannot be run."""
+    if not shutil.which(cc) or runner and not shutil.which(runner.split()[0]):
+        return None
+    program = folder / "cross"
+    sources = [root / "tests" / "unwind-cross.c",
+               *[root / "src" / "runtime" / f"{part}.c" for part in PARTS]]
+    subprocess.run([cc, "-std=gnu17", "-D_GNU_SOURCE", "-fno-omit-frame-pointer", *options.split(),
+                    f"-I{root}/src", *sources, "-o", program], check=True)
+    said = subprocess.run([*runner.split(), program], capture_output=True, text=True)
+    lines = said.stdout.splitlines() + said.stderr.splitlines()
+    return said.returncode == 0, [line.lstrip("# ") for line in lines if not line.startswith("ok")]
+
+
 def check(program, arguments):
     """Steps, how many were equal, and lines about the others: (good, text)."""
     said = subprocess.run([program, *arguments.split()], capture_output=True, text=True)
@@ -166,6 +188,13 @@ def main():
         # Explained differences are rare, or they would be something else.
         good = n > 10000 and same >= 0.997 * n and all(ok for ok, _ in lines)
         tap.case(good, f"{text}: {same} of {n} stacks are equal", [line for _, line in lines])
+    for cc, options, runner in CROSS:
+        result = run_cross(args.source.resolve(), folder.resolve(), cc, options, runner)
+        text = f"{cc} {options}, interrupted at random"
+        if result:
+            tap.case(result[0], text, result[1])
+        else:
+            tap.case(True, text, skip="no compiler, or no qemu")
     if steps:
         print(f"# {equal} of {steps} stacks are equal: {100 * equal / steps:.3f} %")
     print(f"1..{tap.n}")
