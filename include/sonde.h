@@ -77,7 +77,7 @@ struct sonde_options {
 	unsigned no_index;
 	uint64_t off_after_s;
 };
-#define SONDE_OPTIONS sizeof(struct sonde_options)
+#define SONDE_OPTIONS .size = sizeof(struct sonde_options)
 #define SONDE_OFF     UINT64_MAX
 
 /*
@@ -127,7 +127,7 @@ struct sonde_request {
 	size_t nbody;
 	int (*gone)(void *context);
 };
-#define SONDE_REQUEST sizeof(struct sonde_request)
+#define SONDE_REQUEST .size = sizeof(struct sonde_request)
 
 struct sonde_header {
 	const char *name;

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
 LONGEST_FUNCTION = 80
 LONGEST_FILE = 800
 TEXT = {".c", ".h", ".py", ".md", ".txt", ".build", ".scd", ".json", ".yml", ".in", ""}
-CODE = ("src", "fuzz", "bench", "tests")
+CODE = ("src", "include", "examples", "fuzz", "bench", "tests")
 
 # What each has in common: there is no way to use it that a reader need not check.
 BANNED = """strcpy strcat strncpy strncat sprintf vsprintf gets strtok alloca atoi atol atoll

@@ -115,8 +115,8 @@ static int check_image(const char *path, const struct image *im, const struct im
 			       path);
 	if (!im->interp.n)
 		return err_set(err, -ENOEXEC,
-			       "'%s' is statically linked, so no library can be preloaded into it; "
-			       "link it with -lsonde instead",
+			       "'%s' is statically linked, so no library can be loaded into it; "
+			       "it must be linked without -static",
 			       path);
 	if (!str_starts(str_base(im->interp), str_of("ld-linux")))
 		return err_set(err, -ENOEXEC,

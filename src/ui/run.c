@@ -100,7 +100,7 @@ static int print_help(void)
 
 static bool is_number(const char *z)
 {
-	return *z && strlen(z) < 19 && strspn(z, "0123456789") == strlen(z);
+	return z && *z && strlen(z) < 19 && strspn(z, "0123456789") == strlen(z);
 }
 
 static int flag_find(struct str name, struct err *err)
