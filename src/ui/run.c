@@ -166,11 +166,12 @@ static struct str own_folder(char *buf, size_t size)
 	return path;
 }
 
+#define MULTIARCH "/../lib/" SONDE_MULTIARCH
+
 /* The library: as told, or beside this program, or where it is installed.  To be freed. */
 static char *find_library(const char *told, struct err *err)
 {
-	static const char *const places[] = { "", "/../lib", "/../lib/" SONDE_MULTIARCH,
-					      "/../lib64" };
+	static const char *const places[] = { "", "/../lib", MULTIARCH, "/../lib64" };
 	char buf[PATH_MAX];
 	struct str here = own_folder(buf, sizeof(buf));
 	char *found;
