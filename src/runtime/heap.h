@@ -52,7 +52,10 @@ void sonde__heap_put_back(const void *p, uint32_t taken);
 /* Frames of the C++ library between the host and our hook, from 'start' on: not shown. */
 void sonde__heap_hide(const void *start, size_t bytes);
 
-/* One sample per 'rate' bytes on average; 1: all; 0: none.  Returns the rate before. */
+/*
+ * One sample per 'rate' bytes on average; 1: all; 0: none.  Returns the rate before.  Not from
+ * hooks: the first call asks to be told of forks.
+ */
 uint64_t sonde__heap_set_rate(uint64_t rate);
 uint64_t sonde__heap_rate(void);
 /* The random numbers of this thread, for tests. */
@@ -86,9 +89,5 @@ void sonde__heap_reclaim(void);
 
 /* "glibc", "jemalloc", ... or NULL: calls of the host do not reach our hooks, so say so. */
 const char *sonde__heap_allocator(void);
-
-/* fork.c: nobody changes anything while the process is copied. */
-void sonde__heap_lock(void);
-void sonde__heap_unlock(void);
 
 #endif /* RUNTIME_HEAP_H */
