@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/chance.h"
+#include "runtime/fork.h"
 #include "runtime/heap.h"
 #include "runtime/live.h"
 #include "runtime/lookup.h"
@@ -495,10 +496,13 @@ static void rates_may_change_on_the_way(void **state)
 /* Other threads are in the middle of everything while the process is copied. */
 static void a_child_of_fork_can_go_on(void **state)
 {
+	static const struct sonde__fork_part part = { sonde__heap_lock, sonde__heap_unlock,
+						      sonde__heap_unlock };
 	pthread_t t[2];
 	struct totals a;
 
 	(void)state;
+	sonde__fork_join(SONDE__FORK_HEAP, &part);
 	for (uintptr_t i = 0; i < 2; i++)
 		pthread_create(&t[i], NULL, reallocate_many, (void *)(i + 1));
 	for (int i = 0; i < 50; i++) {

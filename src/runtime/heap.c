@@ -6,7 +6,6 @@
 #include "runtime/heap.h"
 
 #include "runtime/chance.h"
-#include "runtime/fork.h"
 #include "runtime/live.h"
 #include "runtime/lookup.h"
 #include "runtime/os.h"
@@ -76,27 +75,11 @@ uint64_t sonde__heap_rate(void)
 	return atomic_load_explicit(&rate_now, memory_order_relaxed);
 }
 
-static void take_locks(void)
-{
-	sonde__lock(&lock);
-	sonde__stacks_lock();
-	sonde__live_lock();
-}
-
-static void give_locks(void)
-{
-	sonde__live_unlock();
-	sonde__stacks_unlock();
-	sonde__unlock(&lock);
-}
-
 /* Takes effect in this thread at once, in others when they next take the slow way. */
 uint64_t sonde__heap_set_rate(uint64_t rate)
 {
-	static const struct sonde__fork_part part = { take_locks, give_locks, give_locks };
 	uint64_t before = atomic_exchange_explicit(&rate_now, rate, memory_order_relaxed);
 
-	sonde__fork_join(SONDE__FORK_HEAP, &part);
 	mine.rate = 0;
 	sonde__tls.until_sample = 0;
 	return before;
@@ -338,4 +321,18 @@ void sonde__heap_scale(const struct sonde__heap_row *row, int64_t values[4])
 	values[1] = (int64_t)(allocs * size + 0.5);
 	values[2] = (int64_t)(inuse + fraction);
 	values[3] = (int64_t)(inuse * size + 0.5);
+}
+
+void sonde__heap_lock(void)
+{
+	sonde__lock(&lock);
+	sonde__stacks_lock();
+	sonde__live_lock();
+}
+
+void sonde__heap_unlock(void)
+{
+	sonde__live_unlock();
+	sonde__stacks_unlock();
+	sonde__unlock(&lock);
 }

@@ -52,10 +52,7 @@ void sonde__heap_put_back(const void *p, uint32_t taken);
 /* Frames of the C++ library between the host and our hook, from 'start' on: not shown. */
 void sonde__heap_hide(const void *start, size_t bytes);
 
-/*
- * One sample per 'rate' bytes on average; 1: all; 0: none.  Returns the rate before.  Not from
- * hooks: the first call asks to be told of forks.
- */
+/* One sample per 'rate' bytes on average; 1: all; 0: none.  Returns the rate before. */
 uint64_t sonde__heap_set_rate(uint64_t rate);
 uint64_t sonde__heap_rate(void);
 /* The random numbers of this thread, for tests. */
@@ -89,5 +86,9 @@ void sonde__heap_reclaim(void);
 
 /* "glibc", "jemalloc", ... or NULL: calls of the host do not reach our hooks, so say so. */
 const char *sonde__heap_allocator(void);
+
+/* For fork(): nobody changes anything while the process is copied; also no stacks. */
+void sonde__heap_lock(void);
+void sonde__heap_unlock(void);
 
 #endif /* RUNTIME_HEAP_H */
