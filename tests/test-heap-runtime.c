@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/chance.h"
+#include "runtime/fork.h"
 #include "runtime/heap.h"
 #include "runtime/live.h"
 #include "runtime/lookup.h"
@@ -20,6 +21,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -490,6 +493,35 @@ static void rates_may_change_on_the_way(void **state)
 	sonde__heap_set_rate(1);
 }
 
+/* Other threads are in the middle of everything while the process is copied. */
+static void a_child_of_fork_can_go_on(void **state)
+{
+	static const struct sonde__fork_part part = { sonde__heap_lock, sonde__heap_unlock,
+						      sonde__heap_unlock };
+	pthread_t t[2];
+	struct totals a;
+
+	(void)state;
+	sonde__fork_join(SONDE__FORK_HEAP, &part);
+	for (uintptr_t i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, reallocate_many, (void *)(i + 1));
+	for (int i = 0; i < 50; i++) {
+		pid_t child = fork();
+		int status = 0;
+
+		if (child == 0) {
+			alarm(20);
+			a = total(54321);
+			do_free(do_malloc(54321));
+			_exit(total(54321).v[0] - a.v[0] == 1 ? 0 : 1);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+}
+
 static void a_snapshot_of_many_rows_is_whole(void **state)
 {
 	struct totals a = total(0);
@@ -512,8 +544,6 @@ static void reclaiming_and_naming_the_allocator_do_no_harm(void **state)
 	sonde__heap_reclaim();
 	assert_string_equal(sonde__heap_allocator(), "glibc");
 	assert_null(sonde__why_off(SONDE__HEAP));
-	sonde__heap_lock();
-	sonde__heap_unlock();
 }
 
 int main(void)
@@ -539,6 +569,7 @@ int main(void)
 		cmocka_unit_test(reallocating_threads_lose_nothing),
 		cmocka_unit_test(switching_on_reaches_every_thread),
 		cmocka_unit_test(rates_may_change_on_the_way),
+		cmocka_unit_test(a_child_of_fork_can_go_on),
 		cmocka_unit_test(a_snapshot_of_many_rows_is_whole),
 		cmocka_unit_test(reclaiming_and_naming_the_allocator_do_no_harm),
 	};

@@ -87,7 +87,7 @@ void sonde__heap_reclaim(void);
 /* "glibc", "jemalloc", ... or NULL: calls of the host do not reach our hooks, so say so. */
 const char *sonde__heap_allocator(void);
 
-/* fork.c: nobody changes anything while the process is copied. */
+/* For fork(): nobody changes anything while the process is copied; also no stacks. */
 void sonde__heap_lock(void);
 void sonde__heap_unlock(void);
 

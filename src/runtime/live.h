@@ -42,7 +42,7 @@ bool sonde__live_insert(const void *p, uint32_t row, uint32_t *missed);
 uint32_t sonde__live_remove(const void *p);
 size_t sonde__live_count(void);
 
-/* fork.c: nobody changes anything while the process is copied. */
+/* For fork(): nobody changes anything while the process is copied. */
 void sonde__live_lock(void);
 void sonde__live_unlock(void);
 

@@ -5,8 +5,6 @@
  */
 #include "runtime/runtime.h"
 
-#include "runtime/agent.h"
-
 struct sonde__stats sonde__stats;
 
 static _Atomic(const char *) reasons[SONDE__PARTS];
@@ -23,9 +21,4 @@ void sonde__say_off(enum sonde__part part, const char *why)
 const char *sonde__why_off(enum sonde__part part)
 {
 	return (unsigned)part < SONDE__PARTS ? atomic_load(&reasons[part]) : NULL;
-}
-
-/* Where there is no agent, nobody has to be woken. */
-__attribute__((weak)) void sonde__agent_wake(void)
-{
 }

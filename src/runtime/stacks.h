@@ -26,7 +26,7 @@ uint32_t sonde__stack_intern(const uint64_t *pcs, size_t n, bool leaf_is_pc);
 const struct sonde__stack *sonde__stack(uint32_t id);
 size_t sonde__stack_count(void);
 
-/* fork.c: nobody is adding a stack while the process is copied. */
+/* For fork(): nobody is adding a stack while the process is copied. */
 void sonde__stacks_lock(void);
 void sonde__stacks_unlock(void);
 
