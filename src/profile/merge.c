@@ -352,7 +352,7 @@ static void copy_samples(struct merger *m)
 /* Room for 'more' items behind the 'n' of an array in the result. */
 static void *grow(struct merger *m, void *array, size_t *cap, size_t n, size_t more, size_t size)
 {
-	if (n + more <= *cap)
+	if (array && n + more <= *cap)
 		return array;
 	*cap = n + more > *cap * 2 ? n + more : *cap * 2;
 	return xarena_grow(&m->out->arena, array, n, *cap, size);
