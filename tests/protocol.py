@@ -711,7 +711,7 @@ static struct got ask(const char *method, const char *path, const char *query, i
 	memset(&g, 0, sizeof(g));
 	memset(&rq, 0, sizeof(rq));
 	g.leave = leave;
-	rq.size = SONDE_REQUEST;
+	rq.size = sizeof(rq);
 	rq.method = method;
 	rq.path = path;
 	rq.query = query;
@@ -740,11 +740,11 @@ int main(void)
 
 	memset(&o, 0, sizeof(o));
 	memset(&rq, 0, sizeof(rq));
-	rq.size = SONDE_REQUEST;
+	rq.size = sizeof(rq);
 	rq.method = "GET";
 	rq.path = "/debug/pprof/heap";
 	CHECK(!sonde_is_on() && sonde_handle(&rq, answer, &g) == -ENOTCONN);
-	o.size = SONDE_OPTIONS;
+	o.size = sizeof(o);
 	o.log = "none";
 	o.addr = "no address";
 	CHECK(sonde_start(&o) == -EINVAL);
