@@ -659,4 +659,137 @@ def t_the_program_is_not_disturbed_by_broken_connections():
         assert p.wait(20) == 7
 
 
+
+# The API: a program that has a server of its own, and one that starts and stops ours.
+
+MOUNTED = r"""
+#include <sonde.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHECK(x) do { if (!(x)) { printf("failed: %s\n", #x); exit(1); } } while (0)
+
+struct got {
+	int status, calls, headers;
+	size_t n;
+	char type[64], text[64];
+	int leave;
+};
+
+static void answer(void *context, int status, const struct sonde_header *h, const void *body,
+		   size_t n)
+{
+	struct got *g = (struct got *)context;
+
+	g->calls++;
+	g->status = status;
+	g->n = n;
+	memcpy(g->text, body, n < 63 ? n : 63);
+	for (; h->name; h++) {
+		g->headers++;
+		if (strcmp(h->name, "Content-Type") == 0)
+			snprintf(g->type, sizeof(g->type), "%s", h->value);
+	}
+}
+
+static int gone(void *context)
+{
+	return ((struct got *)context)->leave;
+}
+
+static struct got ask(const char *method, const char *path, const char *query, int leave)
+{
+	struct got g;
+	struct sonde_request rq;
+
+	memset(&g, 0, sizeof(g));
+	memset(&rq, 0, sizeof(rq));
+	g.leave = leave;
+	rq.size = sizeof(rq);
+	rq.method = method;
+	rq.path = path;
+	rq.query = query;
+	rq.gone = gone;
+	CHECK(sonde_handle(&rq, answer, &g) == 0);
+	return g;
+}
+
+static void *profile(void *unused)
+{
+	struct got g;
+
+	do {
+		g = ask("GET", "/debug/pprof/profile", "seconds=100", 0);
+	} while (g.status == 500);
+	CHECK(g.status == 200 && g.n > 20);
+	return unused;
+}
+
+int main(void)
+{
+	struct sonde_options o;
+	struct sonde_request rq;
+	struct got g;
+	pthread_t t;
+
+	memset(&o, 0, sizeof(o));
+	memset(&rq, 0, sizeof(rq));
+	rq.size = sizeof(rq);
+	rq.method = "GET";
+	rq.path = "/debug/pprof/heap";
+	CHECK(!sonde_is_on() && sonde_handle(&rq, answer, &g) == -ENOTCONN);
+	o.size = sizeof(o);
+	o.log = "none";
+	o.addr = "no address";
+	CHECK(sonde_start(&o) == -EINVAL);
+	o.addr = NULL;
+	o.heap_rate = 1;
+	errno = 77;
+	CHECK(sonde_start(&o) == 0 && sonde_is_on() && errno == 77);
+	CHECK(sonde_start(&o) == -EALREADY);
+	free(malloc(12345));
+
+	g = ask("GET", "/debug/pprof/heap", "", 0);
+	CHECK(g.status == 200 && g.calls == 1 && g.headers == 3 && memcmp(g.text, "\x1f\x8b", 2) == 0);
+	CHECK(strcmp(g.type, "application/octet-stream") == 0);
+	g = ask("GET", "/debug/pprof/nope", "", 0);
+	CHECK(g.status == 404 && strcmp(g.text, "Unknown profile\n") == 0);
+	g = ask("GET", "/debug/pprof/profile", "seconds=100", 1);
+	CHECK(g.calls == 0);
+	CHECK(sonde_set_heap_rate(512) == 1 && sonde_set_heap_rate(1) == 512);
+	CHECK(sonde_set_cpu_hz(99) == 100 && sonde_set_cpu_hz(100) == 99);
+
+	/* A profile that runs when everything is switched off is still delivered. */
+	CHECK(pthread_create(&t, NULL, profile, NULL) == 0);
+	while (ask("GET", "/debug/pprof/profile", "seconds=1", 1).status != 500)
+		usleep(1000);
+	sonde_stop();
+	CHECK(pthread_join(t, NULL) == 0 && !sonde_is_on());
+	for (int i = 0; i < 20; i++) {
+		CHECK(sonde_start(&o) == 0);
+		g = ask("HEAD", "/debug/pprof/", "", 0);
+		CHECK(g.status == 200);
+		sonde_stop();
+	}
+	puts("fine");
+	return 0;
+}
+"""
+
+
+def t_the_api_does_what_its_header_says():
+    include = pathlib.Path(__file__).resolve().parent.parent / "include"
+    flags = ("-Wall", "-Wextra", "-Werror", f"-I{include}", f"-L{pathlib.Path(LIB).parent}",
+             "-lsonde", f"-Wl,-rpath,{pathlib.Path(LIB).parent}", "-pthread")
+    for compiler in ("cc", "c++"):
+        program = compile_c(f"mounted-{compiler}", MOUNTED, *flags, compiler=compiler)
+        assert guest.run(program, env=clean()).stdout == b"fine\n"
+
+
 sys.exit(guest.main(dict(globals()), [a for a in sys.argv[5:]]))

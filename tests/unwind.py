@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import tempfile
 
-PARTS = ["eh-cfa", "eh-frame", "fork", "modules", "os", "runtime", "unwind"]
+PARTS = ["eh-cfa", "eh-frame", "eh-section", "fork", "modules", "os", "runtime", "unwind"]
 
 # Compiler, options, arguments of the program.
 CASES = [(cc, f"{level} {frame}".strip(), "")
@@ -33,16 +33,18 @@ CASES += [
     ("gcc", "-O2 -fcf-protection=full -Wl,-z,ibtplt", ""),
     ("gcc", "-O2 -march=x86-64-v3", ""),
     ("gcc", "-O2 -no-pie -fno-pie", ""),
+    ("clang", "-O2 -fuse-ld=lld", ""),
+    ("gcc", "-O2 -fuse-ld=gold", ""),
     ("gcc", "-O2", "--unknown-stack"),
     ("clang", "-O2", "--unknown-stack"),
 ]
 
 # For unwind-cross.c: compiler, options, and what runs the program.
 ARM = "qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu"
-CROSS = [("gcc", "-O2", ""), ("clang", "-O2", "")]
+CROSS = [("gcc", "-O2", ""), ("clang", "-O2", ""), ("gcc", "-O2 -static", "")]
 CROSS += [("aarch64-linux-gnu-gcc", options, ARM)
           for options in ("-O0", "-O1", "-O2", "-O3", "-O2 -fomit-frame-pointer",
-                          "-O2 -mbranch-protection=standard")]
+                          "-O2 -mbranch-protection=standard", "-O2 -static")]
 
 # What may differ, and why.  Each is a test on one line of unwind-step's answer.
 EXPLAINED = {
@@ -109,8 +111,8 @@ def build(root, folder, cc, options):
     cxx = {"gcc": "g++", "clang": "clang++"}[cc]
     if not shutil.which(cxx):
         return None
-    compile_only = [o for o in options if not o.startswith("-Wl")]
-    link_only = [o for o in options if o.startswith("-Wl") or "pie" in o]
+    compile_only = [o for o in options if not o.startswith(("-Wl", "-fuse-ld"))]
+    link_only = [o for o in options if o.startswith(("-Wl", "-fuse-ld")) or "pie" in o]
     run = lambda *words: subprocess.run([str(w) for w in words], check=True, cwd=folder)
     harness = folder / "step.o"
     if not harness.exists():

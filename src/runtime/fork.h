@@ -11,9 +11,9 @@
  *			share our memory until exec; nothing of ours runs in them.  POSIX timers are
  *			not inherited and signals go to threads by number, so no tick can get there.
  *	clone(), _Fork(), syscall(SYS_fork)
- *			do not tell anybody.  The process number shows it: threads of such a child
- *are not followed. exec		every file is close-on-exec, and POSIX timers do not survive
- *it.
+ *			do not tell anybody.  The process number shows it: threads of such
+ *			a child are not followed.
+ *	exec		every file is close-on-exec, and POSIX timers do not survive it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,13 +22,14 @@
 
 /*
  * Who takes part, in the order in which prepare() is called: a part comes before those it calls
- * while it holds its own lock.
+ * while it holds its own lock.  Modules come first: theirs is held while the loader is waited for,
+ * and who has the loader's lock may be allocating, which waits for the heap's.
  */
 enum sonde__fork_rank {
+	SONDE__FORK_MODULES,
 	SONDE__FORK_AGENT,
 	SONDE__FORK_CPU,
 	SONDE__FORK_HEAP,
-	SONDE__FORK_MODULES,
 	SONDE__FORK_THREADS,
 	SONDE__FORK_PARTS
 };

@@ -12,6 +12,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/eh-frame.h"
+#include "runtime/eh-section.h"
 #include "runtime/fork.h"
 #include "runtime/os.h"
 #include "runtime/rule-cache.h"
@@ -49,8 +50,10 @@ struct binary {
 	struct sonde__table table;
 	/* until the table is made: */
 	struct sonde__eh_frame frame;
+	uint64_t bias;
 	uint8_t *copy;
 	size_t copied;
+	bool in_file; /* .eh_frame is to be read from there */
 };
 
 struct snapshot {
@@ -234,21 +237,15 @@ static bool is_binary(const struct binary *b, const struct seen *s, const char *
 /* Copies what the table will be made from. */
 static void copy_eh_frame(struct binary *b, const struct seen *s)
 {
-	if (s->neh_frame == 0 || s->low >= s->high)
-		return;
-	b->copy = sonde__map(s->neh_frame);
+	b->table.base = s->low;
+	b->bias = s->bias;
+	b->in_file = s->header == NULL && b->path[0] != '\0';
+	b->copy = s->neh_frame > 0 ? sonde__map(s->neh_frame) : NULL;
 	if (b->copy == NULL)
 		return;
 	b->copied = s->neh_frame;
 	memcpy(b->copy, s->eh_frame, s->neh_frame);
-	b->frame = (struct sonde__eh_frame){
-		.bytes = b->copy,
-		.n = s->neh_frame,
-		.address = (uintptr_t)s->eh_frame,
-		.low = s->bias + s->low,
-		.high = s->bias + s->high,
-	};
-	b->table.base = s->low;
+	b->frame.address = (uintptr_t)s->eh_frame;
 }
 
 static struct binary *find_binary(const struct seen *s, const char *path)
@@ -268,6 +265,8 @@ static struct binary *find_binary(const struct seen *s, const char *path)
 		keep_copy(s->build_id != NULL ? s->build_id : (const uint8_t *)"", s->nbuild_id);
 	if (b->path == NULL || b->build_id == NULL)
 		return NULL;
+	b->frame.low = s->bias + s->low;
+	b->frame.high = s->bias + s->high;
 	copy_eh_frame(b, s);
 	binaries = b;
 	nbinaries++;
@@ -384,14 +383,31 @@ static void gather_vdso(struct gathering *g)
 		}
 }
 
+static void read_from_file(struct binary *b)
+{
+	struct sonde__section s;
+
+	b->in_file = false;
+	if (!sonde__eh_section_read(b->path, EH_FRAME_MAX, &s))
+		return;
+	b->frame.address = b->bias + s.address;
+	b->copied = s.n;
+	b->copy = s.bytes;
+}
+
 static void make_table(struct binary *b)
 {
 	uint64_t base = b->table.base;
-	uint8_t *copy = b->copy;
+	uint8_t *copy;
 	struct sonde__table t;
 
+	if (b->in_file)
+		read_from_file(b);
+	copy = b->copy;
 	if (copy == NULL)
 		return;
+	b->frame.bytes = copy;
+	b->frame.n = b->copied;
 	if (sonde__table_build(&t, &b->frame, ROWS_MAX - nrows) == 0) {
 		t.base = base;
 		b->table = t;

@@ -42,10 +42,12 @@ const struct text *sonde__output_text(const struct sonde__output *o, uint32_t nu
 uint32_t sonde__output_string(struct sonde__output *o, const char *text)
 {
 	const char *words = text ? text : "";
-	size_t n = strlen(words);
+	size_t n = *words ? strlen(words) : 0;
 	uint32_t hash = sonde__hash(words, n), id;
 	struct text *t;
 
+	if (n == 0 && o->strings.n)
+		return 0;
 	for (size_t at = hash; (id = sonde__index_next(&o->by_text, hash, &at)) != 0;) {
 		const struct text *old = sonde__output_text(o, id - 1);
 

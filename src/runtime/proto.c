@@ -8,6 +8,7 @@
  */
 #include "runtime/os.h"
 #include "runtime/output-private.h"
+#include "runtime/runtime.h"
 #include "runtime/stacks.h"
 #include "runtime/unwind.h"
 #include "wire/pbw.h"
@@ -53,10 +54,18 @@ struct location {
 	uint32_t module;   /* from 1 on, in the order they are written; 0: none */
 };
 
+/* The locations of a stack, as they are written; many samples differ only in their labels. */
+struct packed {
+	uint32_t stack, n;
+	size_t at; /* in 'bytes' */
+};
+
 struct writer {
 	struct sonde__output *o;
 	const struct sonde__modules *modules;
 	struct sonde__buf out;
+	struct sonde__buf stacks, bytes; /* struct packed, and what they refer to */
+	struct sonde__index by_stack;
 	struct sonde__buf locations; /* struct location */
 	struct sonde__buf functions; /* uint32_t: numbers of names */
 	struct sonde__buf unloaded;  /* modules that are in no snapshot any more */
@@ -216,10 +225,9 @@ static size_t hidden_frames(const struct writer *w, const struct sonde__stack *s
 	return i == st->n ? 0 : i;
 }
 
-static void write_locations(struct writer *w, struct pbw *p, uint32_t id)
+static void pack_locations(struct writer *w, struct pbw *p, uint32_t id)
 {
 	const struct sonde__stack *st = id ? sonde__stack(id) : NULL;
-	size_t mark = pbw_begin(p, SAMPLE_LOCATION);
 
 	if (id == 0)
 		pbw_varint(p, location_number(w, 0));
@@ -229,7 +237,29 @@ static void write_locations(struct writer *w, struct pbw *p, uint32_t id)
 		if (number)
 			pbw_varint(p, number);
 	}
-	pbw_end(p, mark);
+}
+
+static const struct packed *packed_stack(struct writer *w, uint32_t stack)
+{
+	const struct packed *all = (const struct packed *)(void *)w->stacks.p;
+	uint32_t hash = (stack + 1) * 0x9e3779b1u, id;
+	uint8_t bytes[SONDE__DEPTH * 5];
+	struct pbw p = { bytes, 0, sizeof(bytes) };
+	struct packed *more;
+
+	for (size_t at = hash; (id = sonde__index_next(&w->by_stack, hash, &at)) != 0;)
+		if (all[id - 1].stack == stack)
+			return &all[id - 1];
+	pack_locations(w, &p, stack);
+	if (p.n > p.cap)
+		p.n = 0;
+	more = sonde__buf_more(&w->stacks, sizeof(*more));
+	if (!more)
+		return NULL;
+	*more = (struct packed){ stack, (uint32_t)p.n, w->bytes.n };
+	sonde__buf_add(&w->bytes, bytes, p.n);
+	id = (uint32_t)(w->stacks.n / sizeof(*more));
+	return !w->bytes.full && sonde__index_put(&w->by_stack, hash, id) ? more : NULL;
 }
 
 static void write_labels(struct writer *w, struct pbw *p, const struct sample *s)
@@ -257,12 +287,18 @@ static bool is_zero(const struct sonde__output *o, const struct sample *s)
 static void write_sample(struct writer *w, const struct sample *s)
 {
 	struct pbw p = begin_writing(w, MESSAGE);
+	const struct packed *stack;
 	size_t mark, values;
 
 	if (is_zero(w->o, s) || w->out.full)
 		return;
+	stack = packed_stack(w, s->stack);
+	if (!stack) {
+		w->out.full = true;
+		return;
+	}
 	mark = pbw_begin(&p, PROFILE_SAMPLE);
-	write_locations(w, &p, s->stack);
+	pbw_bytes(&p, SAMPLE_LOCATION, w->bytes.p + stack->at, stack->n);
 	values = pbw_begin(&p, SAMPLE_VALUE);
 	for (size_t i = 0; i < w->o->head.ntypes; i++)
 		pbw_varint(&p, (uint64_t)s->values[i]);
@@ -453,6 +489,9 @@ uint8_t *sonde__output_finish(struct sonde__output *o, size_t *n, size_t *mapped
 	if (bytes && o->difference && *n > 8)
 		bytes[8] = 0;
 	sonde__buf_release(&w.out);
+	sonde__buf_release(&w.stacks);
+	sonde__buf_release(&w.bytes);
+	sonde__index_release(&w.by_stack);
 	sonde__buf_release(&w.locations);
 	sonde__buf_release(&w.functions);
 	sonde__buf_release(&w.unloaded);

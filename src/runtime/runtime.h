@@ -5,9 +5,9 @@
  *	hook		a function of ours that the host calls instead of the C library's, and that
  *			passes the call on ("next")
  *	sample		one event that is recorded: an allocation, a tick of a CPU timer
- *	stack		the return addresses of a sample, innermost first; equal stacks are kept
- *once agent		our one thread: serves HTTP, takes snapshots, reads symbol tables.  It
- *exists only while the runtime is switched on
+ *	stack		the return addresses of a sample, innermost first; equal ones are kept once
+ *	agent		our one thread: serves HTTP, takes snapshots, reads symbol tables; there
+ *			only while the runtime is switched on
  *	module		a binary in the host's memory, with its unwind table
  *
  * Rules for every file here, because they are what keeps the host alive:

@@ -6,6 +6,7 @@
 #ifndef RUNTIME_UNWIND_ARCH_H
 #define RUNTIME_UNWIND_ARCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <ucontext.h>
@@ -36,6 +37,31 @@ static inline uint64_t strip_signature(uint64_t pc)
 	return pc;
 }
 
+enum { STUB_BEFORE = 6, STUB_AFTER = 10 };
+
+/*
+ * How far the return address is from the stack pointer in a stub of a linkage table that no table
+ * tells about (lld's), at 'c'; -1: it is something else.  STUB_BEFORE and STUB_AFTER bytes around
+ * 'c' can be read.
+ */
+static inline int stub_offset(const uint8_t *c)
+{
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	bool first = c[0] == 0xff && c[1] == 0x35; /* push *; jmp *: of the table itself */
+
+	if (__builtin_memcmp(c, endbr, sizeof(endbr)) == 0)
+		c += sizeof(endbr);
+	if (c[0] == 0xf2 && c[1] == 0xff) /* bnd */
+		c++;
+	if (c[0] == 0xff && c[1] == 0x25) /* jmp * */
+		return c[-6] == 0xff && c[-5] == 0x35 ? 16 : 0;
+	if (first && c[6] == 0xff && c[7] == 0x25)
+		return 8;
+	if (c[0] == 0x68 && c[5] == 0xe9) /* push n; jmp to the first */
+		return 0;
+	return c[0] == 0xe9 && c[-5] == 0x68 ? 8 : -1;
+}
+
 #else
 
 /* mov x8, #139; svc #0 */
@@ -55,6 +81,41 @@ static const struct signal_frame signal_frame = {
 static inline uint64_t strip_signature(uint64_t pc)
 {
 	return pc & ((1ull << 48) - 1);
+}
+
+enum { STUB_BEFORE = 16, STUB_AFTER = 20 };
+
+/* What stubs of linkage tables are made of: they have no unwind tables here. */
+static inline bool is_in_stub(uint32_t code)
+{
+	return (code & 0x9f00001f) == 0x90000010 || /* adrp x16 */
+	       (code & 0xffc003ff) == 0xf9400211 || /* ldr x17, [x16, #] */
+	       (code & 0xffc003ff) == 0x91000210 || /* add x16, x16, # */
+	       code == 0xd503245f;                  /* bti c */
+}
+
+/*
+ * How many bytes a stub at 'c' has put on the stack, whose return address is in x30; -1: it is no
+ * stub.
+ */
+static inline int stub_offset(const uint8_t *c)
+{
+	uint32_t code[STUB_AFTER / 4], before;
+	int i = 0;
+
+	__builtin_memcpy(code, c, sizeof(code));
+	while (i < 4 && is_in_stub(code[i]))
+		i++;
+	if (code[i] != 0xd61f0220) /* br x17 */
+		return -1;
+	for (i = 1; i <= STUB_BEFORE / 4; i++) {
+		__builtin_memcpy(&before, c - 4 * i, sizeof(before));
+		if (before == 0xa9bf7bf0) /* stp x16, x30, [sp, #-16]! */
+			return 16;
+		if (!is_in_stub(before))
+			break;
+	}
+	return 0;
 }
 
 #endif

@@ -132,8 +132,36 @@ static bool is_sigreturn(uint64_t pc)
 	return memcmp((const void *)(uintptr_t)pc, sigreturn_code, sizeof(sigreturn_code)) == 0;
 }
 
+/* An interrupted stub of a linkage table: it has no frame, or nearly. */
+static bool leave_stub(struct walk *w)
+{
+	const uint8_t *code = (const uint8_t *)(uintptr_t)w->pc; /* NOLINT */
+	struct walk to = *w;
+	int offset;
+
+	if (!is_readable(w->pc - STUB_BEFORE) || !is_readable(w->pc + STUB_AFTER - 8))
+		return false;
+	offset = stub_offset(code);
+	if (offset < 0)
+		return false;
+	to.sp += (uint64_t)offset;
+#if defined(__x86_64__)
+	if (!load(&to, to.sp, &to.pc))
+		return false;
+	to.sp += 8;
+#else
+	to.pc = strip_signature(w->extra);
+#endif
+	to.exact = false;
+	*w = to;
+	return true;
+}
+
+/* Nothing about this code but what it is: frame pointers, unless it is one of two known kinds. */
 static enum step without_rule(struct walk *w)
 {
+	if (w->exact && leave_stub(w))
+		return STEP_ON;
 	if (!w->exact && is_sigreturn(w->pc))
 		return by_signal_frame(w);
 	return by_frame_pointer(w);

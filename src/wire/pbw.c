@@ -5,6 +5,8 @@
  */
 #include "wire/pbw.h"
 
+#include <string.h>
+
 static void put(struct pbw *w, uint8_t byte)
 {
 	if (w->n < w->cap)
@@ -33,12 +35,11 @@ void pbw_opt(struct pbw *w, uint32_t field, uint64_t v)
 
 void pbw_bytes(struct pbw *w, uint32_t field, const void *data, size_t n)
 {
-	const uint8_t *p = data;
-
 	pbw_varint(w, (uint64_t)field << 3 | 2);
 	pbw_varint(w, n);
-	for (size_t i = 0; i < n; i++)
-		put(w, p[i]);
+	if (n && w->n < w->cap)
+		memcpy(w->p + w->n, data, n < w->cap - w->n ? n : w->cap - w->n);
+	w->n += n;
 }
 
 size_t pbw_begin(struct pbw *w, uint32_t field)
@@ -63,9 +64,10 @@ void pbw_end(struct pbw *w, size_t mark)
 	size_t shift = varint_size(len) - 1;
 	struct pbw at = { w->p, mark - 1, w->cap };
 
-	for (size_t i = w->n; shift && i > mark; i--) {
-		if (i - 1 + shift < w->cap)
-			w->p[i - 1 + shift] = w->p[i - 1];
+	if (shift && mark + shift < w->cap) {
+		size_t room = w->cap - mark - shift;
+
+		memmove(w->p + mark + shift, w->p + mark, len < room ? len : room);
 	}
 	w->n += shift;
 	pbw_varint(&at, len);

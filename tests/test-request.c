@@ -1,0 +1,248 @@
+/*
+ * test-request.c - what the runtime reads: the environment, addresses, queries
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/agent.h"
+#include "runtime/buf.h"
+#include "runtime/http.h"
+#include "runtime/listen.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct sonde__config config(char *first, char *second)
+{
+	char *environment[] = { (char *)(uintptr_t) "HOME=/", first, second, NULL };
+	struct sonde__config c;
+	bool on = sonde__config_from_env(&c, environment);
+
+	assert_int_equal(on, c.on);
+	return c;
+}
+
+static void an_empty_environment_asks_for_nothing(void **state)
+{
+	char addr[] = "SONDE_ADDR=", other[] = "X_PPROF_ADDR=", lower[] = "ENABLE_PROFILER=True";
+
+	(void)state;
+	assert_false(config(NULL, NULL).on);
+	assert_false(config(addr, other).on);
+	assert_false(config(lower, NULL).on);
+}
+
+static void addresses_come_from_three_kinds_of_variables(void **state)
+{
+	char own[] = "SONDE_ADDR=:1", any[] = "HCO_PPROF_ADDR=:2", bare[] = "_PPROF_ADDR=:3";
+	char enable[] = "ENABLE_PROFILER=true", near[] = "HCO_PPROF_ADDR2=:4";
+
+	(void)state;
+	assert_string_equal(config(any, own).addr, ":1");
+	assert_string_equal(config(any, enable).addr, ":2");
+	assert_string_equal(config(bare, NULL).addr, ":3");
+	assert_string_equal(config(enable, NULL).addr, "localhost:8081");
+	assert_false(config(near, NULL).on);
+}
+
+static void rates_have_units_and_defaults(void **state)
+{
+	char on[] = "SONDE_ADDR=:1", none[] = "SONDE_HEAP_RATE=0", kilo[] = "SONDE_HEAP_RATE=16K";
+	char hours[] = "SONDE_OFF_AFTER=2h", hz[] = "SONDE_CPU_HZ=1000";
+
+	(void)state;
+	assert_int_equal(config(on, NULL).heap_rate, 524288);
+	assert_int_equal(config(on, NULL).cpu_hz, 100);
+	assert_int_equal(config(on, none).heap_rate, 0);
+	assert_int_equal(config(on, kilo).heap_rate, 16384);
+	assert_int_equal(config(on, hours).off_after_s, 7200);
+	assert_int_equal(config(on, hz).cpu_hz, 1000);
+	assert_string_equal(config(on, hz).complaint, "");
+}
+
+static void what_is_not_understood_is_said_and_ignored(void **state)
+{
+	static const char *const bad[] = {
+		"SONDE_HEAP_RATE=-1", "SONDE_HEAP_RATE=1KB", "SONDE_HEAP_RATE=99999999999999999999",
+		"SONDE_CPU_HZ=0",     "SONDE_CPU_HZ=1001",   "SONDE_OFF_AFTER=5d",
+		"SONDE_OFF_AFTER=s"
+	};
+	char on[] = "SONDE_ADDR=:1", line[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct sonde__config c;
+
+		memcpy(line, bad[i], strlen(bad[i]) + 1);
+		c = config(on, line);
+		assert_non_null(strstr(c.complaint, "is not understood, ignored"));
+		assert_int_equal(c.heap_rate, 524288);
+		assert_int_equal(c.cpu_hz, 100);
+		assert_int_equal(c.off_after_s, 0);
+	}
+}
+
+static void a_token_that_does_not_fit_closes_the_door(void **state)
+{
+	char on[] = "SONDE_ADDR=:1", token[200] = "SONDE_TOKEN=";
+
+	(void)state;
+	memset(token + 12, 'x', sizeof(token) - 13);
+	assert_string_equal(config(on, token).addr, "");
+}
+
+static void addresses_are_read_as_go_reads_them(void **state)
+{
+	static const struct {
+		const char *addr, *place;
+		bool exposed;
+	} good[] = {
+		{ "127.0.0.1:80", "127.0.0.1:80", false },
+		{ "localhost:80", "127.0.0.1:80", false },
+		{ "[::1]:80", "[::1]:80", false },
+		{ ":80", "[::]:80", true },
+		{ "*:0", "[::]:0", true },
+		{ "10.1.2.3:80", "10.1.2.3:80", true },
+		{ "unix:/a/b", "unix:/a/b", false },
+		{ "unix:@name", "unix:@name", false },
+	};
+	static const char *const bad[] = { "80",           "localhost", "localhost:http",
+					   "localhost:-1", "[::1",      "[::1]",
+					   "::1:80",       "unix:",     "h:65536" };
+	struct sonde__listen l;
+	char text[160];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_null(sonde__listen_parse(&l, good[i].addr));
+		sonde__place_text(&l.places[0].at, text, sizeof(text));
+		assert_string_equal(text, good[i].place);
+		assert_int_equal(l.exposed, good[i].exposed);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_non_null(sonde__listen_parse(&l, bad[i]));
+}
+
+static void the_first_value_of_a_key_counts(void **state)
+{
+	char v[8];
+
+	(void)state;
+	assert_true(sonde__query_get("a=1&b=2&b=3", "b", v, sizeof(v)));
+	assert_string_equal(v, "2");
+	assert_true(sonde__query_get("x;b=1&b=%zz&b=%41+c", "b", v, sizeof(v)));
+	assert_string_equal(v, "A c");
+	assert_true(sonde__query_get("b", "b", v, sizeof(v)));
+	assert_string_equal(v, "");
+	assert_false(sonde__query_get("bb=1&ab=2", "b", v, sizeof(v)));
+	assert_true(sonde__query_get("b=123456789", "b", v, sizeof(v)));
+	assert_string_equal(v, "1234567");
+}
+
+static void numbers_are_those_of_go(void **state)
+{
+	uint64_t ns;
+	int64_t n;
+
+	(void)state;
+	assert_true(sonde__parse_int("-5", &n) && n == -5);
+	assert_true(sonde__parse_int("9223372036854775807", &n) && n == INT64_MAX);
+	assert_false(sonde__parse_int("9223372036854775808", &n) || n != INT64_MAX);
+	assert_false(sonde__parse_int("", &n) || sonde__parse_int("+", &n) ||
+		     sonde__parse_int("1.5", &n) || sonde__parse_int(" 1", &n));
+	assert_int_equal(sonde__parse_address("0x1F", 4), 31);
+	assert_int_equal(sonde__parse_address("017", 3), 15);
+	assert_int_equal(sonde__parse_address("0b11", 4), 3);
+	assert_int_equal(sonde__parse_address("99", 2), 99);
+	assert_int_equal(sonde__parse_address("0x", 2), 0);
+	assert_int_equal(sonde__parse_address("0x10000000000000000", 19), 0);
+	assert_true(sonde__parse_seconds("1.25", &ns) && ns == 1250000000);
+	assert_true(sonde__parse_seconds(".5", &ns) && ns == 500000000);
+	assert_false(sonde__parse_seconds("", &ns) || sonde__parse_seconds("1s", &ns));
+}
+
+static void paths_are_cleaned(void **state)
+{
+	static const char *const pairs[][2] = {
+		{ "/a/b", "/a/b" },     { "/a//b/", "/a/b/" }, { "/a/./b", "/a/b" },
+		{ "/a/../b", "/b" },    { "/../../x", "/x" },  { "", "/" },
+		{ "a", "/a" },          { "/..", "/" },        { "/a/..", "/" },
+		{ "/a/b/../../", "/" }, { "/...", "/..." },
+	};
+	char to[32];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		sonde__clean_path(pairs[i][0], to);
+		assert_string_equal(to, pairs[i][1]);
+	}
+}
+
+static void dates_are_right(void **state)
+{
+	char text[32];
+
+	(void)state;
+	sonde__http_date(0, text);
+	assert_string_equal(text, "Thu, 01 Jan 1970 00:00:00 GMT");
+	sonde__http_date(951827696000000000, text);
+	assert_string_equal(text, "Tue, 29 Feb 2000 12:34:56 GMT");
+	sonde__stamp(4102444799000000000, text);
+	assert_string_equal(text, "2099-12-31T23:59:59Z");
+}
+
+static void buffers_stop_at_their_ceiling(void **state)
+{
+	struct sonde__buf b = { .max = 100000 };
+	char block[1000] = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		sonde__buf_add(&b, block, sizeof(block));
+	assert_true(b.full && b.n == 100000);
+	sonde__buf_release(&b);
+	assert_true(!b.full && b.n == 0 && b.max == 100000);
+}
+
+static void an_index_finds_what_was_put(void **state)
+{
+	struct sonde__index ix = { 0 };
+
+	(void)state;
+	for (uint32_t i = 1; i <= 10000; i++)
+		assert_true(sonde__index_put(&ix, i % 100, i));
+	for (uint32_t h = 0; h < 100; h++) {
+		size_t at = h, n = 0;
+		uint32_t id;
+
+		for (; (id = sonde__index_next(&ix, h, &at)) != 0; n++)
+			assert_int_equal(id % 100, h);
+		assert_int_equal(n, 100);
+	}
+	sonde__index_release(&ix);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_environment_asks_for_nothing),
+		cmocka_unit_test(addresses_come_from_three_kinds_of_variables),
+		cmocka_unit_test(rates_have_units_and_defaults),
+		cmocka_unit_test(what_is_not_understood_is_said_and_ignored),
+		cmocka_unit_test(a_token_that_does_not_fit_closes_the_door),
+		cmocka_unit_test(addresses_are_read_as_go_reads_them),
+		cmocka_unit_test(the_first_value_of_a_key_counts),
+		cmocka_unit_test(numbers_are_those_of_go),
+		cmocka_unit_test(paths_are_cleaned),
+		cmocka_unit_test(dates_are_right),
+		cmocka_unit_test(buffers_stop_at_their_ceiling),
+		cmocka_unit_test(an_index_finds_what_was_put),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
