@@ -46,7 +46,8 @@ struct str str_skip(struct str s, size_t n)
 {
 	if (n > s.n)
 		n = s.n;
-	return (struct str){ s.p + n, s.n - n };
+	/* Nothing may be nowhere, and then there is no place behind it. */
+	return n ? (struct str){ s.p + n, s.n - n } : s;
 }
 
 static bool is_space(char c)
