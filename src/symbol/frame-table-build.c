@@ -291,9 +291,19 @@ static void settle(struct builder *b, struct candidate *c)
 	c->number = function_number(b, f);
 }
 
+/* Makes room for 'n' entries more at once, while few have to move. */
+static void expect(struct table *t, size_t n, uint64_t (*rehash)(uint32_t value, const void *ctx),
+		   const struct builder *b)
+{
+	while ((t->used + n) * 3 > t->mask * 2)
+		table_rebuild(t, rehash, b);
+}
+
 /* Finds out which candidates are the same. */
 static void settle_all(struct builder *b)
 {
+	expect(&b->text_index, b->ncandidates, rehash_text, b);
+	expect(&b->function_index, b->ncandidates, rehash_function, b);
 	for (size_t i = 0; i < b->ncandidates; i++) {
 		if (b->ncandidates - i > BATCH)
 			table_prefetch(&b->text_index, b->candidates[i + BATCH].name_hash);

@@ -9,12 +9,35 @@
 #include "base/xalloc.h"
 
 #include <errno.h>
-#include <stdlib.h>
+
+enum { FEW = 64 };
 
 void line_adder_init(struct line_adder *a, struct profile *p, size_t expected)
 {
-	*a = (struct line_adder){ .p = p };
-	table_init(&a->index, expected);
+	*a = (struct line_adder){ .p = p, .expected = expected };
+	a->functions = p->functions;
+	a->nfunctions = p->nfunctions;
+	a->lines = p->lines;
+	a->nlines = p->nlines;
+	table_init(&a->index, 0);
+}
+
+/* Room for 'more' behind the 'n' entries of an array of the profile's, or for as many again. */
+static void *make_room(struct profile *p, void *old, size_t n, size_t *cap, size_t more,
+		       size_t size)
+{
+	size_t had = *cap;
+	void *new;
+
+	if (had) {
+		*cap = 2 * had;
+		return xarena_grow(&p->arena, old, had, *cap, size);
+	}
+	*cap = n + (more ? more : FEW);
+	new = xarena(&p->arena, *cap, size);
+	if (n)
+		memcpy(new, old, n * size);
+	return new;
 }
 
 static uint64_t hash_function(const struct function *f)
@@ -25,6 +48,15 @@ static uint64_t hash_function(const struct function *f)
 static uint64_t rehash_function(uint32_t value, const void *ctx)
 {
 	return hash_function(&((const struct line_adder *)ctx)->functions[value]);
+}
+
+uint32_t line_adder_new(struct line_adder *a, struct function f)
+{
+	if (a->nfunctions >= a->functions_cap)
+		a->functions = make_room(a->p, a->functions, a->nfunctions, &a->functions_cap, 0,
+					 sizeof(*a->functions));
+	a->functions[a->nfunctions++] = f;
+	return (uint32_t)a->nfunctions - 1;
 }
 
 uint32_t line_adder_function(struct line_adder *a, struct function f)
@@ -38,11 +70,10 @@ uint32_t line_adder_function(struct line_adder *a, struct function f)
 
 		if (at.value >= a->shared && g->name == f.name && g->system_name == f.system_name &&
 		    g->file == f.file && g->start_line == f.start_line)
-			return a->p->nfunctions + at.value;
+			return at.value;
 	}
 	table_put(&a->index, &at, (uint32_t)a->nfunctions);
-	vec_push(a->functions, a->nfunctions, a->functions_cap, f);
-	return a->p->nfunctions + (uint32_t)a->nfunctions - 1;
+	return line_adder_new(a, f);
 }
 
 void line_adder_forget(struct line_adder *a)
@@ -52,27 +83,17 @@ void line_adder_forget(struct line_adder *a)
 
 void line_clear(struct line_adder *a, struct location *l)
 {
-	l->line = a->p->nlines + (uint32_t)a->nlines;
+	l->line = (uint32_t)a->nlines;
 	l->nlines = 0;
 }
 
 void line_add(struct line_adder *a, struct location *l, struct line line)
 {
-	vec_push(a->lines, a->nlines, a->lines_cap, line);
+	if (a->nlines >= a->lines_cap)
+		a->lines = make_room(a->p, a->lines, a->nlines, &a->lines_cap, a->expected,
+				     sizeof(*a->lines));
+	a->lines[a->nlines++] = line;
 	l->nlines++;
-}
-
-/* Copies 'n' entries of 'size' bytes, and 'more' behind them, to a new array. */
-static void *append(struct profile *p, const void *old, size_t n, const void *new, size_t more,
-		    size_t size)
-{
-	char *to = xarena(&p->arena, n + more, size);
-
-	if (n)
-		memcpy(to, old, n * size);
-	if (more)
-		memcpy(to + n * size, new, more * size);
-	return to;
 }
 
 static uint64_t last_id(const struct profile *p)
@@ -86,32 +107,28 @@ static uint64_t last_id(const struct profile *p)
 	return id;
 }
 
-static void append_all(struct line_adder *a)
+static void take_all(struct line_adder *a)
 {
 	struct profile *p = a->p;
 	uint64_t id = last_id(p);
 
-	for (size_t i = 0; i < a->nfunctions; i++)
-		a->functions[i].id = id + 1 + i;
-	p->functions = append(p, p->functions, p->nfunctions, a->functions, a->nfunctions,
-			      sizeof(*p->functions));
-	p->nfunctions += (uint32_t)a->nfunctions;
-	p->lines = append(p, p->lines, p->nlines, a->lines, a->nlines, sizeof(*p->lines));
-	p->nlines += (uint32_t)a->nlines;
+	for (size_t i = p->nfunctions; i < a->nfunctions; i++)
+		a->functions[i].id = ++id;
+	p->functions = a->functions;
+	p->nfunctions = (uint32_t)a->nfunctions;
+	p->lines = a->lines;
+	p->nlines = (uint32_t)a->nlines;
 }
 
 int line_adder_finish(struct line_adder *a, struct err *err)
 {
-	struct profile *p = a->p;
 	int rc = 0;
 
-	if (a->nlines >= NONE - p->nlines || a->nfunctions >= NONE - p->nfunctions)
+	if (a->nlines >= NONE || a->nfunctions >= NONE)
 		rc = err_set(err, -EOVERFLOW, "too many lines to symbolize");
-	else if (a->nfunctions || a->nlines)
-		append_all(a);
+	else
+		take_all(a);
 	table_release(&a->index);
-	free(a->functions);
-	free(a->lines);
 	*a = (struct line_adder){ 0 };
 	return rc;
 }

@@ -16,25 +16,22 @@ struct err;
 
 struct line_adder {
 	struct profile *p;
-	struct table index; /* private, as all that follows: of 'functions' */
-	struct function *functions;
+	struct table index;         /* private, as all that follows: of 'functions' */
+	struct function *functions; /* the profile's and then new ones, as are lines */
 	size_t nfunctions, functions_cap;
 	struct line *lines;
 	size_t nlines, lines_cap;
-	size_t shared; /* functions from here on may be shared */
+	size_t expected; /* new lines */
+	size_t shared;   /* functions from here on may be shared */
 };
 
-/* 'expected' is about how many functions there will be. */
+/* 'expected' is about how many lines there will be. */
 void line_adder_init(struct line_adder *a, struct profile *p, size_t expected);
 
 /* The function that is like 'f', new if there is none; for line_add().  The id is of no matter. */
 uint32_t line_adder_function(struct line_adder *a, struct function f);
-
-/* One that line_adder_function() has returned. */
-static inline const struct function *line_adder_at(const struct line_adder *a, uint32_t function)
-{
-	return &a->functions[function - a->p->nfunctions];
-}
+/* The same for one that is known to be like no other. */
+uint32_t line_adder_new(struct line_adder *a, struct function f);
 
 /* Functions that were made so far are not used for what comes. */
 void line_adder_forget(struct line_adder *a);

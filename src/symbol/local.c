@@ -61,10 +61,12 @@ struct symbolizer {
 	struct item *items;
 	size_t nitems;
 	struct job *jobs; /* one per binary */
+	size_t nbusy;     /* those that have addresses */
 	atomic_size_t next;
 	uint32_t *slots;   /* where in its table each location is, or NONE */
 	struct used *used; /* functions in the order in which locations have them */
 	size_t nused, used_cap;
+	size_t nlines; /* of all locations */
 };
 
 /* ------------------------------------------------------------------ which addresses */
@@ -143,8 +145,10 @@ static void make_jobs(struct symbolizer *s)
 
 		if (job->n && job->addresses[job->n - 1] == item->address)
 			continue;
-		if (job->n == 0)
+		if (job->n == 0) {
 			job->addresses = room + i;
+			s->nbusy++;
+		}
 		job->addresses[job->n++] = item->address;
 	}
 	s->jobs[s->binaries.n].addresses = room;
@@ -285,8 +289,10 @@ static void find_slots(struct symbolizer *s)
 		binary = item->binary;
 		while (at < t->n && t->addresses[at] < item->address)
 			at++;
-		if (at < t->n && t->addresses[at] == item->address)
+		if (at < t->n && t->addresses[at] == item->address) {
 			s->slots[item->location] = at;
+			s->nlines += t->first[at + 1] - t->first[at];
+		}
 	}
 }
 
@@ -329,15 +335,10 @@ static void intern_texts(struct profile *p, const struct job *job)
 	}
 }
 
-/* Returns how many functions there may be. */
-static size_t want_all(struct symbolizer *s)
+static void want_all(struct symbolizer *s)
 {
-	size_t n = 0;
-
 	for (size_t i = 0; i < s->binaries.n; i++) {
-		s->jobs[i].functions = make_map(s->jobs[i].found.table.nfunctions);
 		s->jobs[i].strings = make_map(s->jobs[i].found.table.ntexts);
-		n += s->jobs[i].found.table.nfunctions;
 	}
 	for (size_t i = 0; i < s->nitems; i++) {
 		uint32_t slot = s->slots[s->items[i].location];
@@ -345,13 +346,13 @@ static size_t want_all(struct symbolizer *s)
 		if (slot != NONE)
 			want_texts(&s->jobs[s->items[i].binary], slot);
 	}
-	return n;
 }
 
 static void intern_all(void *ctx)
 {
 	struct symbolizer *s = ctx;
 
+	want_all(s);
 	for (size_t i = 0; i < s->binaries.n; i++)
 		intern_texts(s->p, &s->jobs[i]);
 }
@@ -377,6 +378,8 @@ static void prefetch_frames(const struct symbolizer *s, uint32_t location)
 
 static void set_all_lines(struct symbolizer *s, struct line_adder *a)
 {
+	for (size_t i = 0; i < s->binaries.n; i++)
+		s->jobs[i].functions = make_map(s->jobs[i].found.table.nfunctions);
 	for (uint32_t i = 0; i < s->p->nlocations; i++) {
 		prefetch_frames(s, i);
 		if (s->slots[i] != NONE)
@@ -397,22 +400,20 @@ static struct function make_function(const struct symbolizer *s, struct used u)
 	};
 }
 
-/* Gives the lines their functions: other binaries may have the same ones. */
+/* Makes the functions that are used.  Those of one binary differ, but others may have the same. */
 static void set_functions(struct symbolizer *s, struct line_adder *a)
 {
-	uint32_t *numbers = mem_new(s->nused + 1, sizeof(*numbers));
+	AUTO(freep) uint32_t *numbers = mem_new(s->nused + 1, sizeof(*numbers));
 
 	for (size_t i = 0; i < s->nused; i++) {
-		if (s->nused - i > AHEAD) {
-			struct used u = s->used[i + AHEAD];
+		struct function f = make_function(s, s->used[i]);
 
-			__builtin_prefetch(&s->jobs[u.job].found.table.functions[u.function]);
-		}
-		numbers[i] = line_adder_function(a, make_function(s, s->used[i]));
+		numbers[i] = s->nbusy > 1 ? line_adder_function(a, f) : line_adder_new(a, f);
 	}
-	for (size_t i = 0; i < a->nlines; i++)
+	if (s->nbusy <= 1 && a->p->nfunctions == 0)
+		return; /* these are the numbers they have already */
+	for (size_t i = a->p->nlines; i < a->nlines; i++)
 		a->lines[i].function = numbers[a->lines[i].function];
-	free(numbers);
 }
 
 static int apply(struct symbolizer *s, struct err *err)
@@ -421,7 +422,7 @@ static int apply(struct symbolizer *s, struct err *err)
 	struct line_adder a;
 
 	find_slots(s);
-	line_adder_init(&a, s->p, want_all(s));
+	line_adder_init(&a, s->p, s->nlines);
 	par_start(&interning, intern_all, s);
 	set_all_lines(s, &a);
 	par_wait(&interning);
