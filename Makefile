@@ -43,8 +43,9 @@ fuzz-night:
 bench:
 	tools/setup bench
 	$(MAKE) build
-	ninja -C build bench/gen-profile tests/resolve-tool
+	ninja -C build bench/gen-profile bench/unwind-bench tests/resolve-tool
 	bench/run
+	bench/runtime
 
 format:
 	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')
