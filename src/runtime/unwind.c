@@ -31,11 +31,24 @@ struct walk {
 	bool exact;         /* 'pc' was interrupted, and is not a return address */
 };
 
-/* Whether a word at 'address' can be read, from the kernel: EFAULT comes before EINVAL. */
+/* Asks the kernel: of a mask that it cannot read and a bad number it complains about the mask. */
+static bool ask_kernel(uint64_t address)
+{
+	return sonde__syscall(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0) != -EFAULT;
+}
+
+/* Whether a word at 'address' can be read; no, where the kernel's answer cannot be trusted. */
 static bool is_readable(uint64_t address)
 {
-	return address >= PAGE && /* NULL would mean "no mask" */
-	       sonde__syscall(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0) != -EFAULT;
+	static atomic_int trusted; /* -1: no, 1: yes */
+	int t = atomic_load_explicit(&trusted, memory_order_relaxed);
+
+	if (t == 0) {
+		t = ask_kernel(UINT64_MAX - 0xfff) || !ask_kernel((uintptr_t)&address) ? -1 : 1;
+		atomic_store_explicit(&trusted, t, memory_order_relaxed);
+	}
+	/* NULL would mean "no mask". */
+	return t > 0 && address >= PAGE && ask_kernel(address);
 }
 
 /* Moves or extends the part that may be read to the page of 'address', if there is one. */
@@ -56,7 +69,11 @@ static bool widen(struct walk *w, uint64_t address)
 
 __attribute__((no_sanitize("address"))) static inline uint64_t word_at(uint64_t address)
 {
-	return *(const uint64_t *)(uintptr_t)address; /* NOLINT: every caller has checked it */
+	uint64_t v;
+
+	/* Every caller has checked it.  Nonsense may be at odd addresses. */
+	__builtin_memcpy(&v, (const void *)(uintptr_t)address, sizeof(v)); /* NOLINT */
+	return v;
 }
 
 /* The word at 'address'; false if there is none that can be read. */
