@@ -5,7 +5,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "../src/runtime/names.c"
+/* For what is static there. */
+#include "../src/runtime/names.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include <assert.h>
 #include <stdint.h>
@@ -56,9 +57,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct table t = { .nbuild_id = 20 };
 
 	memset(t.build_id, 0xab, sizeof(t.build_id));
-	t.fd = memfd_create("fuzz", MFD_CLOEXEC);
-	if (t.fd < 0 || write(t.fd, data, size) != (ssize_t)size) {
-		close(t.fd);
+	if (!sonde__fd_take(&t.fd, memfd_create("fuzz", MFD_CLOEXEC)))
+		return 0;
+	if (sonde__sys_write(t.fd.fd, data, size) != (long)size) {
+		sonde__fd_close(&t.fd);
 		return 0;
 	}
 	for (int i = 0; i < 2; i++) {
@@ -70,6 +72,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_names(&t);
 		forget(&t);
 	}
-	close(t.fd);
+	sonde__fd_close(&t.fd);
 	return 0;
 }

@@ -660,6 +660,77 @@ def t_the_program_is_not_disturbed_by_broken_connections():
 
 
 
+CLOSER = r"""
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* What daemons do, and then as many files of our own as there are numbers. */
+int main(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	socklen_t n = sizeof(at);
+	int fd = -1;
+
+	usleep(300000);
+	for (int i = 3; i < 1024; i++)
+		close(i);
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	for (int i = 3; i < 1020; i++) {
+		fd = socket(AF_INET, SOCK_STREAM, 0);
+		if (i < 800)
+			continue;
+		if (bind(fd, (struct sockaddr *)&at, sizeof(at)) || listen(fd, 9))
+			return 1;
+		getsockname(fd, (struct sockaddr *)&at, &n);
+		at.sin_port = 0;
+	}
+	for (int i = 3; i < 700; i++)
+		close(i);
+	getsockname(fd, (struct sockaddr *)&at, &n);
+	printf("%d\n", ntohs(at.sin_port));
+	fflush(stdout);
+	for (;;) {
+		int c = accept(fd, NULL, NULL);
+
+		if (c < 0 || write(c, "mine", 4) != 4)
+			return 2;
+		close(c);
+	}
+}
+"""
+
+
+def t_files_that_the_program_has_closed_are_not_touched():
+    port, log = free_port(), TMP / "log-closer"
+    program = compile_c("closer", CLOSER)
+    env = clean(LD_PRELOAD=LIB, SONDE_ADDR=f"127.0.0.1:{port}", SONDE_LOG=log)
+    with started(program, env=env, stdout=subprocess.PIPE) as p:
+        own = int(p.stdout.readline())
+        for _ in range(200):
+            with socket.create_connection(("127.0.0.1", own), timeout=LIMIT) as s:
+                assert s.recv(9) == b"mine"
+        answers(port)
+        with socket.create_connection(("127.0.0.1", own), timeout=LIMIT) as s:
+            assert s.recv(9) == b"mine"
+        assert p.poll() is None and "has closed our socket" in log.read_text()
+
+
+def t_the_lowest_numbers_are_the_programs():
+    text = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void) { usleep(300000); printf("%d\n", open("/dev/null", O_RDONLY)); return 0; }
+"""
+    program = compile_c("lowest", text)
+    bare = guest.run(program, env=clean()).stdout
+    assert guest.run(program, env=clean(LD_PRELOAD=LIB, SONDE_ADDR="localhost:0",
+                                        SONDE_LOG="none")).stdout == bare
+
+
 # The API: a program that has a server of its own, and one that starts and stops ours.
 
 MOUNTED = r"""

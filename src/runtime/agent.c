@@ -6,6 +6,7 @@
 #include "runtime/agent.h"
 
 #include "runtime/cpu.h"
+#include "runtime/fd.h"
 #include "runtime/fork.h"
 #include "runtime/guard.h"
 #include "runtime/heap.h"
@@ -22,10 +23,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 static const uint64_t ms = 1000000;
 enum {
@@ -34,6 +33,8 @@ enum {
 	GONE_MS = 200,  /* between two questions whether a caller is still there */
 	DRAIN_MS = 700, /* for clients to take their answers when we end */
 	STOP_MS = 950,  /* for the agent to end */
+	LOOK_FIRST_MS = 10,
+	LOOK_LAST_MS = 30000,
 	CMDLINE_MAX = 64 << 10,
 };
 
@@ -53,18 +54,17 @@ static struct {
 	int state;
 	pid_t pid;
 	pthread_t thread;
-	atomic_uint ended; /* futex: 1 when the agent is about to return */
-	int wake;          /* eventfd; -1: none */
+	atomic_uint ended;        /* futex: 1 when the agent is about to return */
+	struct sonde__fd wake[2]; /* a byte written to the second wakes the agent */
 	atomic_bool stop, look;
 	struct sonde__config config;
 	struct mounted *arrived; /* by the callers, newest first */
 	struct mounted *taken;   /* of the agent */
 	uint64_t off_at, next_poll, cpu_before;
-	uint64_t next_look; /* at the modules; 0: when asked */
-	unsigned looks;
+	uint64_t next_look, pause;
 	char *cmdline;
 	size_t ncmdline, mapped_cmdline;
-} agent = { .wake = -1 };
+} agent;
 
 const struct sonde__config *sonde__agent_config(void)
 {
@@ -101,10 +101,8 @@ static void futex_set(atomic_uint *at, unsigned value)
 
 static void wake(void)
 {
-	const uint64_t one = 1;
-
-	if (agent.wake >= 0)
-		sonde__syscall(SYS_write, agent.wake, (long)&one, sizeof(one), 0, 0, 0);
+	if (sonde__fd_is_ours(&agent.wake[1]))
+		sonde__sys_send(agent.wake[1].fd, "", 1);
 }
 
 void sonde__agent_wake(void)
@@ -115,7 +113,7 @@ void sonde__agent_wake(void)
 
 bool sonde__agent_is_on(void)
 {
-	return agent.state == ON && agent.pid == getpid();
+	return agent.state == ON && agent.pid == sonde__sys_getpid();
 }
 
 /* Requests of the host's server. */
@@ -212,21 +210,50 @@ static uint64_t deadline(void)
 			until = m->job.until;
 	if (sonde__job_needs_polling() && agent.next_poll < until)
 		until = agent.next_poll;
-	if (agent.next_look && agent.next_look < until)
+	if (agent.next_look < until)
 		until = agent.next_look;
 	return until;
 }
 
-static int timeout_until(uint64_t until)
+static uint64_t left_until(uint64_t until)
 {
 	uint64_t now = sonde__now();
 
 	if (until == UINT64_MAX)
-		return -1;
-	if (until <= now)
-		return 0;
-	until = (until - now + ms - 1) / ms;
-	return until > 60000 ? 60000 : (int)until;
+		return until;
+	return until > now ? until - now : 0;
+}
+
+static bool open_wake(void)
+{
+	int pair[2];
+	bool fine;
+
+	if (sonde__syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+			   (long)pair, 0, 0) < 0)
+		return false;
+	fine = sonde__fd_take(&agent.wake[0], pair[0]);
+	return sonde__fd_take(&agent.wake[1], pair[1]) && fine;
+}
+
+static void close_wake(void)
+{
+	sonde__fd_close(&agent.wake[0]);
+	sonde__fd_close(&agent.wake[1]);
+}
+
+/* What is there to be read; or a new pair, if the program has closed ours. */
+static void empty_wake(void)
+{
+	char some[64];
+
+	if (!sonde__fd_is_ours(&agent.wake[0]) || !sonde__fd_is_ours(&agent.wake[1])) {
+		close_wake();
+		open_wake();
+		return;
+	}
+	while (sonde__sys_recv(agent.wake[0].fd, some, sizeof(some), 0) == (long)sizeof(some))
+		;
 }
 
 static void poll_cpu(void)
@@ -248,36 +275,36 @@ static void account(void)
 	agent.cpu_before = cpu;
 }
 
-/* We hear of a library a moment before it is there: so look again, a few times. */
-static void look_at_modules(void)
+/*
+ * We hear of a library a moment before it is there, and of files that the program closes not at
+ * all: so look again, soon at first, then less and less often.
+ */
+static void look_around(void)
 {
-	static const unsigned pauses[] = { 10, 100, 1000 };
-	bool asked = atomic_exchange(&agent.look, false);
+	uint64_t now = sonde__now();
 
-	if (asked)
-		agent.looks = 0;
-	else if (!agent.next_look || sonde__now() < agent.next_look)
+	if (atomic_exchange(&agent.look, false))
+		agent.pause = LOOK_FIRST_MS * ms;
+	else if (now < agent.next_look)
 		return;
 	sonde__modules_refresh();
-	agent.next_look = 0;
-	if (agent.looks < sizeof(pauses) / sizeof(pauses[0]))
-		agent.next_look = sonde__now() + pauses[agent.looks++] * ms;
+	agent.next_look = now + agent.pause;
+	agent.pause = agent.pause * 4 < LOOK_LAST_MS * ms ? agent.pause * 4 : LOOK_LAST_MS * ms;
 }
 
 static void wait_and_work(void)
 {
 	struct pollfd fds[SONDE__POLL_FDS];
-	uint64_t until = deadline(), count;
+	uint64_t until = deadline();
 	size_t n = 1;
 
-	fds[0] = (struct pollfd){ .fd = agent.wake, .events = POLLIN };
+	fds[0] = (struct pollfd){ .fd = agent.wake[0].fd, .events = POLLIN };
 	n += sonde__server_wait(fds + 1, &until);
 	account();
-	if (poll(fds, n, timeout_until(until)) < 0)
+	if (sonde__sys_poll(fds, n, left_until(until)) < 0)
 		n = 0;
-	if (n && fds[0].revents & POLLIN && read(agent.wake, &count, sizeof(count)) < 0)
-		count = 0;
-	look_at_modules();
+	empty_wake();
+	look_around();
 	sonde__server_work(fds, n);
 	work_on_mounted(false);
 	poll_cpu();
@@ -367,9 +394,7 @@ static void fork_parent(void)
 static void fork_child(void)
 {
 	sonde__server_forget();
-	if (agent.wake >= 0)
-		close(agent.wake);
-	agent.wake = -1;
+	close_wake();
 	agent.arrived = NULL;
 	agent.taken = NULL;
 	agent.state = OFF;
@@ -394,10 +419,12 @@ static void keep_cmdline(void)
 static void prepare(const struct sonde__config *c)
 {
 	agent.config = *c;
-	agent.pid = getpid();
+	agent.pid = sonde__sys_getpid();
 	agent.taken = NULL;
 	agent.off_at = c->off_after_s ? sonde__now() + c->off_after_s * 1000 * ms : 0;
 	agent.next_poll = 0;
+	agent.next_look = 0;
+	agent.pause = LOOK_FIRST_MS * ms;
 	atomic_store(&agent.ended, 0);
 	atomic_store(&agent.stop, false);
 	sonde__log_open(c->log);
@@ -451,8 +478,7 @@ int sonde__agent_start(const struct sonde__config *c)
 		return -EPERM;
 	if (!claim())
 		return -EALREADY;
-	agent.wake = agent.wake >= 0 ? agent.wake : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	rc = agent.wake < 0 ? -errno : 0;
+	rc = sonde__fd_is_ours(&agent.wake[1]) || open_wake() ? 0 : -EMFILE;
 	if (rc == 0) {
 		prepare(c);
 		sonde__heap_set_rate(c->heap_rate);
@@ -470,7 +496,7 @@ void sonde__agent_stop(void)
 {
 	uint64_t until = sonde__now() + STOP_MS * ms;
 
-	if (agent.pid != getpid() || agent.state == OFF || agent.state == STARTING)
+	if (agent.pid != sonde__sys_getpid() || agent.state == OFF || agent.state == STARTING)
 		return;
 	atomic_store(&agent.stop, true);
 	wake();

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 static const uint64_t ms = 1000000;
 
@@ -36,7 +35,7 @@ static void enter(struct sonde__connection *c, enum sonde__connection_state stat
 	c->progress = c->since;
 }
 
-void sonde__connection_open(struct sonde__connection *c, int fd,
+void sonde__connection_open(struct sonde__connection *c, struct sonde__fd fd,
 			    const struct sockaddr_storage *peer)
 {
 	memset(c, 0, sizeof(*c));
@@ -61,8 +60,15 @@ void sonde__connection_close(struct sonde__connection *c)
 	if (c->state == SONDE__WAIT)
 		sonde__job_cancel(&c->job);
 	forget_request(c);
-	close(c->fd);
+	sonde__fd_close(&c->fd);
 	c->state = SONDE__FREE;
+}
+
+/* Nothing came, or nothing could go: for now, or for good. */
+static void close_unless_later(struct sonde__connection *c, long result)
+{
+	if (result != -EAGAIN && result != -EINTR)
+		sonde__connection_close(c);
 }
 
 short sonde__connection_events(const struct sonde__connection *c)
@@ -229,16 +235,15 @@ static bool body_is_complete(const struct sonde__connection *c)
 static void read_body(struct sonde__connection *c)
 {
 	char some[4096];
-	ssize_t n = recv(c->fd, some, sizeof(some), MSG_PEEK);
+	long n = sonde__sys_recv(c->fd.fd, some, sizeof(some), MSG_PEEK);
 	size_t taken;
 
 	if (n <= 0) {
-		if (n == 0 || (errno != EAGAIN && errno != EINTR))
-			sonde__connection_close(c);
+		close_unless_later(c, n);
 		return;
 	}
 	take_body(c, some, (size_t)n, &taken);
-	n = recv(c->fd, some, taken, 0);
+	n = sonde__sys_recv(c->fd.fd, some, taken, 0);
 	c->progress = sonde__now();
 	if (c->chunks.bad || n < 0)
 		refuse(c, "400 Bad Request");
@@ -260,8 +265,7 @@ static void begin_body(struct sonde__connection *c)
 		begin_job(c);
 		return;
 	}
-	if (c->http.expect &&
-	    send(c->fd, go_on, sizeof(go_on) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+	if (c->http.expect && sonde__sys_send(c->fd.fd, go_on, sizeof(go_on) - 1) < 0) {
 		sonde__connection_close(c);
 		return;
 	}
@@ -285,11 +289,10 @@ static size_t head_part(const struct sonde__connection *c, size_t before)
 static void read_head(struct sonde__connection *c)
 {
 	size_t before = c->nin, end;
-	ssize_t n = recv(c->fd, c->in + c->nin, sizeof(c->in) - c->nin, MSG_PEEK);
+	long n = sonde__sys_recv(c->fd.fd, c->in + c->nin, sizeof(c->in) - c->nin, MSG_PEEK);
 
 	if (n <= 0) {
-		if (n == 0 || (errno != EAGAIN && errno != EINTR))
-			sonde__connection_close(c);
+		close_unless_later(c, n);
 		return;
 	}
 	if (before == 0)
@@ -298,8 +301,8 @@ static void read_head(struct sonde__connection *c)
 	end = head_part(c, before);
 	if (end)
 		c->nin = end;
-	n = recv(c->fd, c->in + before, c->nin - before, 0);
-	if (n != (ssize_t)(c->nin - before)) {
+	n = sonde__sys_recv(c->fd.fd, c->in + before, c->nin - before, 0);
+	if (n != (long)(c->nin - before)) {
 		sonde__connection_close(c);
 		return;
 	}
@@ -323,7 +326,7 @@ static void finish_answer(struct sonde__connection *c)
 		return;
 	}
 	/* A close with unread input would make the system throw the answer away. */
-	shutdown(c->fd, SHUT_WR);
+	sonde__syscall(SYS_shutdown, c->fd.fd, SHUT_WR, 0, 0, 0, 0);
 	enter(c, SONDE__LINGER);
 }
 
@@ -353,13 +356,14 @@ static void write_answer(struct sonde__connection *c)
 {
 	struct iovec v[3];
 	struct msghdr m = { .msg_iov = v };
-	ssize_t n;
+	long n = 0;
 
 	m.msg_iovlen = parts_left(c, v);
-	n = m.msg_iovlen ? sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
+	if (m.msg_iovlen)
+		n = sonde__syscall(SYS_sendmsg, c->fd.fd, (long)&m, MSG_NOSIGNAL | MSG_DONTWAIT, 0,
+				   0, 0);
 	if (n < 0) {
-		if (errno != EAGAIN && errno != EINTR)
-			sonde__connection_close(c);
+		close_unless_later(c, n);
 		return;
 	}
 	c->sent += (size_t)n;
@@ -371,10 +375,10 @@ static void write_answer(struct sonde__connection *c)
 static void linger(struct sonde__connection *c)
 {
 	char some[4096];
-	ssize_t n = recv(c->fd, some, sizeof(some), 0);
+	long n = sonde__sys_recv(c->fd.fd, some, sizeof(some), 0);
 
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		sonde__connection_close(c);
+	if (n <= 0)
+		close_unless_later(c, n);
 }
 
 void sonde__connection_hurry(struct sonde__connection *c)
@@ -402,7 +406,8 @@ static bool is_late(const struct sonde__connection *c, uint64_t now)
 
 void sonde__connection_work(struct sonde__connection *c, short revents, uint64_t now)
 {
-	if (is_late(c, now)) {
+	/* The program may have closed it while we waited. */
+	if (is_late(c, now) || !sonde__fd_is_ours(&c->fd)) {
 		sonde__connection_close(c);
 		return;
 	}

@@ -6,6 +6,7 @@
 #ifndef RUNTIME_CONNECTION_H
 #define RUNTIME_CONNECTION_H
 
+#include "runtime/fd.h"
 #include "runtime/http.h"
 #include "runtime/job.h"
 
@@ -24,7 +25,7 @@ enum sonde__connection_state {
 
 struct sonde__connection {
 	enum sonde__connection_state state;
-	int fd;
+	struct sonde__fd fd;
 	uint64_t since;    /* in this state */
 	uint64_t progress; /* when it last moved */
 	char peer[80];
@@ -41,7 +42,7 @@ struct sonde__connection {
 	bool close;
 };
 
-void sonde__connection_open(struct sonde__connection *c, int fd,
+void sonde__connection_open(struct sonde__connection *c, struct sonde__fd fd,
 			    const struct sockaddr_storage *peer);
 void sonde__connection_close(struct sonde__connection *c);
 short sonde__connection_events(const struct sonde__connection *c);

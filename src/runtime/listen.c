@@ -10,14 +10,11 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 enum { BACKLOG = 128, HOSTS_MAX = 1 << 20 };
 
@@ -186,68 +183,28 @@ const char *sonde__listen_parse(struct sonde__listen *l, const char *addr)
 /* Whether the file of a unix socket is one that nobody listens on any more. */
 static bool is_stale(const struct sonde__place *p)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	bool stale;
+	long fd = sonde__sys_socket(AF_UNIX, SOCK_STREAM), rc;
 
 	if (fd < 0)
 		return false;
-	stale = connect(fd, (const struct sockaddr *)&p->at, p->size) < 0 && errno == ECONNREFUSED;
-	close(fd);
-	return stale;
+	rc = sonde__syscall(SYS_connect, fd, (long)&p->at, p->size, 0, 0, 0);
+	sonde__sys_close((int)fd);
+	return rc == -ECONNREFUSED;
 }
 
 static int bind_place(int fd, const struct sonde__place *p)
 {
 	const struct sockaddr_un *un = (const struct sockaddr_un *)&p->at;
-	const struct sockaddr *at = (const struct sockaddr *)&p->at;
+	long rc = sonde__syscall(SYS_bind, fd, (long)&p->at, p->size, 0, 0, 0);
 	struct stat st;
 
-	if (bind(fd, at, p->size) == 0)
-		return 0;
-	if (p->at.ss_family != AF_UNIX || un->sun_path[0] == '\0' || errno != EADDRINUSE)
-		return -errno;
-	if (lstat(un->sun_path, &st) == 0 && S_ISSOCK(st.st_mode) && is_stale(p) &&
-	    unlink(un->sun_path) == 0 && bind(fd, at, p->size) == 0)
-		return 0;
-	return -EADDRINUSE;
-}
-
-static int open_place(const struct sonde__place *p)
-{
-	int family = p->at.ss_family, on = 1, off = 0, rc;
-	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (fd < 0)
-		return -errno;
-	if (family == AF_UNIX)
-		fchmod(fd, 0600); /* the mode its file will have */
-	else
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (family == AF_INET6) {
-		bool all =
-			IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)&p->at)->sin6_addr);
-
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, all ? &off : &on, sizeof(on));
-	}
-	rc = bind_place(fd, p);
-	if (rc == 0 && listen(fd, BACKLOG) < 0)
-		rc = -errno;
-	if (rc < 0) {
-		close(fd);
-		return rc;
-	}
-	return fd;
-}
-
-/* All addresses, on a machine that has no IPv6. */
-static int open_all_ipv4(struct sonde__listen *l)
-{
-	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&l->places[0].at;
-	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = six->sin6_port };
-	struct sonde__place p = { .size = sizeof(four) };
-
-	memcpy(&p.at, &four, sizeof(four));
-	return open_place(&p);
+	if (rc != -EADDRINUSE || p->at.ss_family != AF_UNIX || un->sun_path[0] == '\0')
+		return (int)rc;
+	if (sonde__syscall(SYS_newfstatat, AT_FDCWD, (long)un->sun_path, (long)&st,
+			   AT_SYMLINK_NOFOLLOW, 0, 0) < 0 ||
+	    !S_ISSOCK(st.st_mode) || !is_stale(p) || sonde__sys_unlink(un->sun_path) < 0)
+		return -EADDRINUSE;
+	return (int)sonde__syscall(SYS_bind, fd, (long)&p->at, p->size, 0, 0, 0);
 }
 
 static bool is_all(const struct sonde__place *p)
@@ -257,20 +214,60 @@ static bool is_all(const struct sonde__place *p)
 	return p->at.ss_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr);
 }
 
+static void set_option(int fd, int level, int option, int value)
+{
+	sonde__syscall(SYS_setsockopt, fd, level, option, (long)&value, sizeof(value), 0);
+}
+
+/* 0 or a negative errno. */
+static int open_place(const struct sonde__place *p, struct sonde__fd *to)
+{
+	int family = p->at.ss_family, rc;
+	long fd = sonde__sys_socket(family, SOCK_STREAM);
+
+	if (fd < 0)
+		return (int)fd;
+	if (family == AF_UNIX) /* the mode its file will have */
+		sonde__syscall(SYS_fchmod, fd, 0600, 0, 0, 0, 0);
+	else
+		set_option((int)fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (family == AF_INET6)
+		set_option((int)fd, IPPROTO_IPV6, IPV6_V6ONLY, !is_all(p));
+	rc = bind_place((int)fd, p);
+	if (rc == 0)
+		rc = (int)sonde__syscall(SYS_listen, fd, BACKLOG, 0, 0, 0, 0);
+	if (rc < 0) {
+		sonde__sys_close((int)fd);
+		return rc;
+	}
+	return sonde__fd_take(to, fd) ? 0 : -EMFILE;
+}
+
+/* All addresses, on a machine that has no IPv6. */
+static int open_all_ipv4(struct sonde__listen *l, struct sonde__fd *to)
+{
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&l->places[0].at;
+	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = six->sin6_port };
+	struct sonde__place p = { .size = sizeof(four) };
+
+	memcpy(&p.at, &four, sizeof(four));
+	return open_place(&p, to);
+}
+
 int sonde__listen_open(struct sonde__listen *l)
 {
 	int worst = -EADDRNOTAVAIL;
 
 	for (size_t i = 0; i < l->nplaces; i++) {
-		int fd = open_place(&l->places[i]);
+		int rc = open_place(&l->places[i], &l->fds[l->nfds]);
 
-		if (fd == -EAFNOSUPPORT && is_all(&l->places[i]))
-			fd = open_all_ipv4(l);
-		if (fd >= 0)
-			l->fds[l->nfds++] = fd;
+		if (rc == -EAFNOSUPPORT && is_all(&l->places[i]))
+			rc = open_all_ipv4(l, &l->fds[l->nfds]);
+		if (rc == 0)
+			l->nfds++;
 		/* A machine without ::1 is not worth a word. */
-		else if (i == 0 || fd == -EADDRINUSE)
-			worst = fd;
+		else if (i == 0 || rc == -EADDRINUSE)
+			worst = rc;
 	}
 	if (l->nfds == 0 || (worst == -EADDRINUSE && l->nfds < l->nplaces)) {
 		sonde__listen_close(l, l->nfds > 0);
@@ -285,10 +282,10 @@ void sonde__listen_close(struct sonde__listen *l, bool remove)
 	const struct sockaddr_un *un = (const struct sockaddr_un *)&l->places[0].at;
 
 	for (size_t i = 0; i < l->nfds; i++)
-		close(l->fds[i]);
+		sonde__fd_close(&l->fds[i]);
 	l->nfds = 0;
 	if (remove && l->bound && un->sun_path[0])
-		unlink(un->sun_path);
+		sonde__sys_unlink(un->sun_path);
 	l->bound = false;
 }
 

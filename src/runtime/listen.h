@@ -6,6 +6,8 @@
 #ifndef RUNTIME_LISTEN_H
 #define RUNTIME_LISTEN_H
 
+#include "runtime/fd.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +22,7 @@ struct sonde__place {
 
 struct sonde__listen {
 	struct sonde__place places[SONDE__LISTENERS];
-	int fds[SONDE__LISTENERS];
+	struct sonde__fd fds[SONDE__LISTENERS];
 	size_t nplaces, nfds;
 	bool exposed; /* not only to this machine */
 	bool bound;   /* a unix socket of ours has a file, to be removed */

@@ -7,15 +7,13 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/agent.h"
+#include "runtime/fd.h"
 #include "runtime/http.h"
 #include "runtime/os.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -32,7 +30,7 @@ static void open_stderr(void)
 	struct stat st;
 
 	sink = SINK_NONE;
-	if (fstat(STDERR_FILENO, &st) < 0)
+	if (sonde__sys_fstat(STDERR_FILENO, &st) < 0)
 		return;
 	stderr_device = st.st_dev;
 	stderr_number = st.st_ino;
@@ -57,43 +55,36 @@ static void write_stderr(const char *line, size_t n)
 {
 	struct stat st;
 
-	if (fstat(STDERR_FILENO, &st) < 0 || st.st_dev != stderr_device ||
-	    st.st_ino != stderr_number)
-		return;
-	if (write(STDERR_FILENO, line, n) < 0)
-		return;
+	if (sonde__sys_fstat(STDERR_FILENO, &st) == 0 && st.st_dev == stderr_device &&
+	    st.st_ino == stderr_number)
+		sonde__sys_write(STDERR_FILENO, line, n);
 }
 
 /* Opened for each line: lines are few, and a rotated file must not stay open. */
 static void write_file(const char *line, size_t n)
 {
-	int fd =
-		open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+	long fd = sonde__sys_open(file, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0600);
 
 	if (fd < 0)
 		return;
-	if (write(fd, line, n) < 0) {
-		close(fd);
-		return;
-	}
-	close(fd);
+	sonde__sys_write((int)fd, line, n);
+	sonde__sys_close((int)fd);
 }
 
 static void write_syslog(const char *line, size_t n)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX, .sun_path = "/dev/log" };
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	long fd = sonde__sys_socket(AF_UNIX, SOCK_DGRAM);
 
 	if (fd < 0)
 		return;
-	sendto(fd, line, n, MSG_NOSIGNAL, (struct sockaddr *)&to, sizeof(to));
-	close(fd);
+	sonde__syscall(SYS_sendto, fd, (long)line, (long)n, MSG_NOSIGNAL, (long)&to, sizeof(to));
+	sonde__sys_close((int)fd);
 }
 
 void sonde__log(const char *fmt, ...)
 {
 	char line[1024], stamp[32];
-	int before = errno;
 	size_t n;
 	va_list args;
 
@@ -102,9 +93,9 @@ void sonde__log(const char *fmt, ...)
 	sonde__stamp(sonde__wall(), stamp);
 	if (sink == SINK_SYSLOG)
 		n = sonde__format(line, sizeof(line), "<%d>sonde[%d]: ", DAEMON_INFO,
-				  (int)getpid());
+				  sonde__sys_getpid());
 	else
-		n = sonde__format(line, sizeof(line), "%s sonde[%d]: ", stamp, (int)getpid());
+		n = sonde__format(line, sizeof(line), "%s sonde[%d]: ", stamp, sonde__sys_getpid());
 	va_start(args, fmt);
 	n += sonde__vformat(line + n, sizeof(line) - n - 1, fmt, args);
 	va_end(args);
@@ -117,7 +108,6 @@ void sonde__log(const char *fmt, ...)
 		write_file(line, n);
 	else
 		write_syslog(line, n - 1);
-	errno = before;
 }
 
 const char *sonde__error_text(int code)

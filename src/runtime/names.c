@@ -10,15 +10,13 @@
  */
 #include "runtime/agent.h"
 #include "runtime/buf.h"
+#include "runtime/fd.h"
 #include "runtime/os.h"
 #include "runtime/output.h"
 #include "runtime/unwind.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
 	MODULES_MAX = 4096,
@@ -43,7 +41,7 @@ struct table {
 	char path[256];
 	uint8_t build_id[32];
 	size_t nbuild_id;
-	int fd; /* for names not read yet; -1: not open */
+	struct sonde__fd fd; /* for names not read yet; open while a profile is written */
 	uint64_t strings[2], nstrings[2];
 	struct symbol *symbols;
 	size_t n, mapped;
@@ -61,7 +59,7 @@ static bool read_at(int fd, void *to, size_t n, uint64_t offset)
 	char *p = to;
 
 	while (n > 0) {
-		ssize_t got = pread(fd, p, n, (off_t)offset);
+		long got = sonde__sys_pread(fd, p, n, offset);
 
 		if (got <= 0)
 			return false;
@@ -139,7 +137,8 @@ static void read_symbols(struct table *t, const Elf64_Shdr *sh, uint32_t strings
 	for (size_t i = 0; i < count; i += AT_ONCE) {
 		size_t n = count - i < AT_ONCE ? count - i : AT_ONCE;
 
-		if (!read_at(t->fd, some, n * sizeof(some[0]), sh->sh_offset + i * sizeof(some[0])))
+		if (!read_at(t->fd.fd, some, n * sizeof(some[0]),
+			     sh->sh_offset + i * sizeof(some[0])))
 			return;
 		for (size_t k = 0; k < n && t->n < room; k++)
 			if (is_function(&some[k]))
@@ -230,28 +229,29 @@ static void read_table(struct table *t)
 	Elf64_Shdr *sections;
 	size_t size;
 
-	if (!read_at(t->fd, &eh, sizeof(eh), 0) || memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 ||
+	if (!read_at(t->fd.fd, &eh, sizeof(eh), 0) || memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_shentsize != sizeof(Elf64_Shdr) ||
-	    eh.e_shnum == 0 || eh.e_shnum > SECTIONS_MAX || !same_file(t->fd, &eh, t))
+	    eh.e_shnum == 0 || eh.e_shnum > SECTIONS_MAX || !same_file(t->fd.fd, &eh, t))
 		return;
 	size = eh.e_shnum * sizeof(*sections);
 	sections = sonde__map(size);
-	if (sections && read_at(t->fd, sections, size, eh.e_shoff))
+	if (sections && read_at(t->fd.fd, sections, size, eh.e_shoff))
 		read_sections(t, sections, eh.e_shnum);
 	sonde__unmap(sections, size);
 }
 
-static int open_file(const struct table *t, bool main)
+static bool open_file(struct table *t, bool main)
 {
 	/* Whatever has become of the path: this is what runs. */
-	int fd = open(main ? "/proc/self/exe" : t->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	long fd = sonde__sys_open(main ? "/proc/self/exe" : t->path, O_RDONLY | O_NONBLOCK, 0);
 	struct stat st;
 
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	if (!sonde__fd_take(&t->fd, fd))
+		return false;
+	if (sonde__sys_fstat(t->fd.fd, &st) == 0 && S_ISREG(st.st_mode))
+		return true;
+	sonde__fd_close(&t->fd);
+	return false;
 }
 
 static bool same_module(const struct table *t, const struct sonde__module *m)
@@ -276,12 +276,9 @@ static struct table *new_table(const struct sonde__module *m, bool main)
 	if (m->nbuild_id)
 		memcpy(t->build_id, m->build_id, m->nbuild_id);
 	t->nbuild_id = m->nbuild_id;
-	t->fd = open_file(t, main);
-	if (t->fd >= 0) {
+	if (open_file(t, main))
 		read_table(t);
-		close(t->fd);
-		t->fd = -1;
-	}
+	sonde__fd_close(&t->fd);
 	return t;
 }
 
@@ -355,19 +352,14 @@ static void read_name(struct table *t, struct symbol *s, bool main)
 
 	if (s->name_at >= left)
 		return;
-	if (t->fd < 0) {
-		t->fd = open_file(t, main);
-		if (t->fd >= 0 &&
-		    (!read_at(t->fd, &eh, sizeof(eh), 0) || !same_file(t->fd, &eh, t))) {
-			close(t->fd);
-			t->fd = -1;
-		}
-	}
-	if (t->fd < 0)
+	if (t->fd.fd == 0 && open_file(t, main) &&
+	    (!read_at(t->fd.fd, &eh, sizeof(eh), 0) || !same_file(t->fd.fd, &eh, t)))
+		sonde__fd_close(&t->fd);
+	if (t->fd.fd == 0)
 		return;
 	left -= s->name_at;
 	n = left < sizeof(name) ? (size_t)left : sizeof(name);
-	if (!read_at(t->fd, name, n, t->strings[s->strings] + s->name_at))
+	if (!read_at(t->fd.fd, name, n, t->strings[s->strings] + s->name_at))
 		return;
 	left = strnlen(name, n);
 	if (left > 0 && left < n)
@@ -396,11 +388,9 @@ void sonde__names_close(void)
 {
 	struct table *t = (struct table *)(void *)tables.p;
 
-	for (size_t i = 0; i < tables.n / sizeof(*t); i++) {
-		if (t[i].fd >= 0)
-			close(t[i].fd);
-		t[i].fd = -1;
-	}
+	for (size_t i = 0; i < tables.n / sizeof(*t); i++)
+		if (t[i].fd.fd)
+			sonde__fd_close(&t[i].fd);
 }
 
 size_t sonde__names_bytes(void)

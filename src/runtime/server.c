@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 static const uint64_t second = 1000000000;
 enum { RETRY_S = 3, BREATH_S = 1 };
@@ -36,7 +35,8 @@ static void announce(bool token)
 		socklen_t size = sizeof(at);
 		char text[160];
 
-		if (getsockname(l->fds[i], (struct sockaddr *)&at, &size) < 0)
+		if (sonde__syscall(SYS_getsockname, l->fds[i].fd, (long)&at, (long)&size, 0, 0, 0) <
+		    0)
 			continue;
 		sonde__place_text(&at, text, sizeof(text));
 		if (at.ss_family == AF_UNIX)
@@ -95,23 +95,38 @@ static void sooner(uint64_t *until, uint64_t when)
 		*until = when;
 }
 
+/* Programs close what they do not know: then we listen again. */
+static void check_listeners(void)
+{
+	for (size_t i = 0; i < server.listen.nfds; i++) {
+		if (sonde__fd_is_ours(&server.listen.fds[i]))
+			continue;
+		sonde__log("the program has closed our socket");
+		sonde__listen_close(&server.listen, true);
+		server.retry = sonde__now();
+	}
+}
+
 size_t sonde__server_wait(struct pollfd *fds, uint64_t *until)
 {
 	size_t n = 0;
 
 	if (!server.wanted)
 		return 0;
+	check_listeners();
 	sooner(until, server.retry);
 	sooner(until, server.pause);
 	for (size_t i = 0; i < server.listen.nfds && !server.pause; i++)
-		fds[n++] = (struct pollfd){ .fd = server.listen.fds[i], .events = POLLIN };
+		fds[n++] = (struct pollfd){ .fd = server.listen.fds[i].fd, .events = POLLIN };
 	for (size_t i = 0; i < SONDE__CONNECTIONS; i++) {
 		struct sonde__connection *c = &server.connections[i];
 
+		if (c->state != SONDE__FREE && !sonde__fd_is_ours(&c->fd))
+			sonde__connection_close(c);
 		if (c->state == SONDE__FREE)
 			continue;
 		sooner(until, sonde__connection_deadline(c));
-		fds[n++] = (struct pollfd){ .fd = c->fd, .events = sonde__connection_events(c) };
+		fds[n++] = (struct pollfd){ .fd = c->fd.fd, .events = sonde__connection_events(c) };
 	}
 	return n;
 }
@@ -137,26 +152,25 @@ static struct sonde__connection *make_room(void)
 }
 
 /* Takes those that are waiting, up to a bound: the next round takes the others. */
-static void accept_some(int listener)
+static void accept_some(const struct sonde__fd *listener)
 {
-	for (int i = 0; i < SONDE__CONNECTIONS; i++) {
+	for (int i = 0; i < SONDE__CONNECTIONS && sonde__fd_is_ours(listener); i++) {
 		struct sockaddr_storage peer = { 0 };
 		socklen_t size = sizeof(peer);
 		struct sonde__connection *c;
-		int fd = accept4(listener, (struct sockaddr *)&peer, &size,
-				 SOCK_CLOEXEC | SOCK_NONBLOCK);
+		struct sonde__fd own;
+		long fd = sonde__syscall(SYS_accept4, listener->fd, (long)&peer, (long)&size,
+					 SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
 
-		if (fd < 0) {
-			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-			    errno == ENOMEM)
-				server.pause = sonde__now() + BREATH_S * second;
+		if (fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM)
+			server.pause = sonde__now() + BREATH_S * second;
+		if (fd < 0)
 			return;
-		}
-		c = make_room();
+		c = sonde__fd_take(&own, fd) ? make_room() : NULL;
 		if (c)
-			sonde__connection_open(c, fd, &peer);
+			sonde__connection_open(c, own, &peer);
 		else
-			close(fd);
+			sonde__fd_close(&own);
 	}
 }
 
@@ -180,13 +194,13 @@ void sonde__server_work(const struct pollfd *fds, size_t n)
 		struct sonde__connection *c = &server.connections[i];
 
 		if (c->state != SONDE__FREE)
-			sonde__connection_work(c, revents_of(fds, n, c->fd), now);
+			sonde__connection_work(c, revents_of(fds, n, c->fd.fd), now);
 	}
 	for (size_t i = 0; i < server.listen.nfds; i++)
 		if (server.pause ? now >= server.pause
-				 : revents_of(fds, n, server.listen.fds[i]) & POLLIN) {
+				 : revents_of(fds, n, server.listen.fds[i].fd) & POLLIN) {
 			server.pause = 0;
-			accept_some(server.listen.fds[i]);
+			accept_some(&server.listen.fds[i]);
 		}
 }
 
@@ -204,11 +218,11 @@ static void drain(uint64_t until)
 			if (c->state == SONDE__WRITE)
 				sonde__connection_work(c, POLLOUT, now);
 			if (c->state == SONDE__WRITE)
-				fds[n++] = (struct pollfd){ .fd = c->fd, .events = POLLOUT };
+				fds[n++] = (struct pollfd){ .fd = c->fd.fd, .events = POLLOUT };
 		}
 		if (n == 0)
 			return;
-		poll(fds, n, (int)((until - now) / 1000000) + 1);
+		sonde__sys_poll(fds, n, until - now);
 	}
 }
 
@@ -233,6 +247,6 @@ void sonde__server_forget(void)
 	sonde__listen_close(&server.listen, false);
 	for (size_t i = 0; i < SONDE__CONNECTIONS && server.connections; i++)
 		if (server.connections[i].state != SONDE__FREE)
-			close(server.connections[i].fd);
+			sonde__fd_close(&server.connections[i].fd);
 	memset(&server, 0, sizeof(server));
 }
