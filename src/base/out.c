@@ -9,9 +9,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-enum { FD_BUFFER = 64 << 10 };
+enum {
+	FD_BUFFER = 64 << 10,
+	PAGE = 4 << 10,
+	LARGE = 4 << 20, /* worth large pages */
+};
 
 void out_init(struct out *o, size_t max)
 {
@@ -77,6 +82,20 @@ static bool grow(struct out *o, size_t n)
 	o->p = p;
 	o->cap = cap;
 	return true;
+}
+
+/* The start of the page behind 'p'. */
+static void *page_of(char *p)
+{
+	return p + (-(uintptr_t)p & (PAGE - 1));
+}
+
+void out_reserve(struct out *o, size_t n)
+{
+	if (o->error || o->fd >= 0 || n <= o->cap - o->n || !grow(o, n))
+		return;
+	if (n >= LARGE)
+		(void)madvise(page_of(o->p), n, MADV_HUGEPAGE);
 }
 
 int out_finish(struct out *o)

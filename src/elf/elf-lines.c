@@ -23,6 +23,7 @@
 enum {
 	ALLOWANCE_FACTOR = 64,      /* how often the bytes of debug information may be looked at */
 	ALLOWANCE_LEAST = 64 << 20, /* and at least this many */
+	FRAMES_FIRST = 1 << 10,     /* room for so many at first */
 	FRAMES_MAX = 256,           /* at one address: the outermost ones are left out */
 	REMEMBERED_MAX = 1 << 20,   /* functions whose names one thread keeps at hand */
 	NAME_LONGER = 2,            /* when a symbol's name says more: by so many bytes */
@@ -53,6 +54,7 @@ struct found {
 struct worker {
 	struct dwarf_reader r;
 	struct arena *arena;
+	struct arena scratch; /* for frames: large pages are cheaper than many */
 	struct elf_frame *frames;
 	size_t nframes, cap_frames;
 	struct scopes scopes;
@@ -67,9 +69,11 @@ struct worker {
 
 struct resolver {
 	struct debug_file debug;
+	const uint64_t *wanted;    /* addresses, as we were given them */
 	const uint64_t *addresses; /* as in 'debug.dwarf' */
 	size_t n;
 	struct found *found; /* for each address */
+	struct str *symbols; /* the same */
 	struct task *tasks;
 	size_t ntasks;
 	uint32_t *order;    /* numbers of addresses, by unit */
@@ -239,7 +243,15 @@ static const struct remembered *function_of(struct worker *w, const struct scope
 
 static void add_frame(struct worker *w, struct elf_frame f)
 {
-	vec_push(w->frames, w->nframes, w->cap_frames, f);
+	if (w->nframes == w->cap_frames) {
+		size_t more = w->cap_frames ? 2 * w->cap_frames : FRAMES_FIRST;
+
+		w->frames = w->frames ? xarena_grow(&w->scratch, w->frames, w->cap_frames, more,
+						    sizeof(f))
+				      : xarena(&w->scratch, more, sizeof(f));
+		w->cap_frames = more;
+	}
+	w->frames[w->nframes++] = f;
 }
 
 /* Where the next frame out was left: from the line table, then from where the call is. */
@@ -333,17 +345,30 @@ static void work(int i, void *ctx)
 
 /* ------------------------------------------------------------------ the answer */
 
-/* The name of the symbol at an address; one copy for all addresses in a row that share it. */
-static struct str symbol_name(const struct resolver *s, uint64_t address, struct arena *a,
-			      struct str *last, struct str *copy)
+/* Each thread looks for the symbols of its share of the addresses. */
+static void find_symbols(int i, void *ctx)
 {
-	struct str name = debug_find_symbol(&s->debug, address);
+	struct resolver *s = ctx;
+	size_t share = s->n / (size_t)s->nworkers + 1;
+	size_t from = share * (size_t)i, to = from + share < s->n ? from + share : s->n;
 
-	if (name.p != last->p || name.n != last->n) {
-		*last = name;
-		*copy = xarena_str(a, name);
+	for (; from < to; from++)
+		s->symbols[from] = debug_find_symbol(&s->debug, s->wanted[from]);
+}
+
+/* A symbol's name as part of the answer; addresses in a row share one. */
+struct kept {
+	struct arena *arena;
+	struct str name, copy;
+};
+
+static struct str keep(struct kept *k, struct str name)
+{
+	if (name.p != k->name.p || name.n != k->name.n) {
+		k->name = name;
+		k->copy = xarena_str(k->arena, name);
 	}
-	return *copy;
+	return k->copy;
 }
 
 static bool is_mangled(struct str name)
@@ -356,33 +381,32 @@ static bool is_mangled(struct str name)
  * function (foo.cold, foo.constprop.0), and some have no linkage name.  As in the reference, the
  * symbol wins where it is longer.
  */
-static void improve(struct elf_frame *outermost, struct str symbol)
+static void improve(struct elf_frame *outermost, struct str symbol, struct kept *k)
 {
 	struct str name = outermost->function;
 
 	if (symbol.n >= name.n + NAME_LONGER || (is_mangled(symbol) && !is_mangled(name)))
-		outermost->function = symbol;
+		outermost->function = keep(k, symbol);
 }
 
 /* The frame of an address that debug information does not know; false if there is none. */
-static bool plain_frame(const struct resolver *s, uint64_t address, struct str symbol,
-			struct arena *a, struct elf_frame *f)
+static bool plain_frame(const struct resolver *s, size_t i, struct kept *k, struct elf_frame *f)
 {
 	struct go_line at;
 
-	*f = (struct elf_frame){ .function = symbol, .file = STR("") };
-	if (s->is_go && go_lines_find(&s->go, address, &at)) {
-		f->function = xarena_str(a, at.function);
-		f->file = xarena_str(a, at.file);
+	*f = (struct elf_frame){ .function = keep(k, s->symbols[i]), .file = STR("") };
+	if (s->is_go && go_lines_find(&s->go, s->wanted[i], &at)) {
+		f->function = xarena_str(k->arena, at.function);
+		f->file = xarena_str(k->arena, at.file);
 		f->line = at.line;
 	}
 	return f->function.n != 0;
 }
 
-static void answer(const struct resolver *s, const uint64_t *addresses, struct elf_frames *out)
+static void answer(const struct resolver *s, struct elf_frames *out)
 {
 	struct arena *a = &out->arena;
-	struct str last = { NULL, 0 }, copy = STR("");
+	struct kept kept = { .arena = a, .copy = STR("") };
 	size_t total = s->n, n = 0;
 
 	for (size_t i = 0; i < s->n; i++)
@@ -391,17 +415,16 @@ static void answer(const struct resolver *s, const uint64_t *addresses, struct e
 	out->frames = xarena(a, total + 1, sizeof(*out->frames));
 	for (size_t i = 0; i < s->n; i++) {
 		const struct found *f = &s->found[i];
-		struct str symbol = symbol_name(s, addresses[i], a, &last, &copy);
 
 		out->first[i] = (uint32_t)n;
 		if (f->count == 0) {
-			n += plain_frame(s, addresses[i], symbol, a, &out->frames[n]);
+			n += plain_frame(s, i, &kept, &out->frames[n]);
 			continue;
 		}
 		memcpy(out->frames + n, s->workers[f->worker].frames + f->first,
 		       f->count * sizeof(*out->frames));
 		n += f->count;
-		improve(&out->frames[n - 1], symbol);
+		improve(&out->frames[n - 1], s->symbols[i], &kept);
 	}
 	out->first[s->n] = (uint32_t)n;
 }
@@ -415,6 +438,7 @@ static void start_workers(struct resolver *s, struct elf_frames *out, uint64_t a
 		dwarf_reader_init(&s->workers[i].r, allowance, s->debug.code_start);
 		table_init(&s->workers[i].index, 1024);
 		s->workers[i].arena = &out->more[i];
+		arena_init(&s->workers[i].scratch, SIZE_MAX);
 	}
 }
 
@@ -427,7 +451,7 @@ static void release_workers(struct resolver *s)
 		scopes_release(&w->scopes);
 		line_table_release(&w->lines);
 		table_release(&w->index);
-		free(w->frames);
+		arena_release(&w->scratch);
 		free(w->innermost);
 		free(w->places);
 		free(w->known);
@@ -455,7 +479,7 @@ static uint64_t *shifted(const uint64_t *addresses, size_t n, uint64_t by)
 int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint64_t *addresses,
 		size_t n, struct elf_frames *out, struct err *err)
 {
-	struct resolver s = { .n = n, .found = NULL };
+	struct resolver s = { .wanted = addresses, .n = n };
 	struct dwarf_reader r;
 	uint64_t allowance;
 	uint64_t *moved;
@@ -471,18 +495,21 @@ int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint6
 	moved = shifted(addresses, n, s.debug.shift);
 	s.addresses = moved;
 	s.found = mem_zeroed(n + 1, sizeof(*s.found));
+	s.symbols = mem_new(n + 1, sizeof(*s.symbols));
 	dwarf_reader_init(&r, allowance, s.debug.code_start);
 	plan(&s, &r);
 	dwarf_reader_release(&r);
 	start_workers(&s, out, allowance);
 	par_run(s.nworkers, work, &s);
-	answer(&s, addresses, out);
+	par_run(s.nworkers, find_symbols, &s);
+	answer(&s, out);
 	release_workers(&s);
 	debug_release(&s.debug);
 	free(s.tasks);
 	free(s.order);
 	free(s.by_unit);
 	free(s.found);
+	free(s.symbols);
 	free(moved);
 	return 0;
 }

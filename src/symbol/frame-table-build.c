@@ -354,6 +354,11 @@ static int print(const struct builder *b, struct out *o, struct err *err)
 
 	if (b->nbytes > UINT32_MAX || b->nframes > UINT32_MAX)
 		return err_set(err, -EFBIG, "too many frames");
+	out_reserve(o, sizeof(h) + b->naddresses * sizeof(*b->addresses) +
+			       (b->naddresses + 1) * sizeof(*b->first) +
+			       b->nframes * sizeof(*b->frames) +
+			       b->nfunctions * sizeof(*b->functions) +
+			       b->ntexts * sizeof(uint32_t) + b->nbytes);
 	out_bytes(o, &h, sizeof(h));
 	out_bytes(o, b->addresses, b->naddresses * sizeof(*b->addresses));
 	out_bytes(o, b->first, (b->naddresses + 1) * sizeof(*b->first));
