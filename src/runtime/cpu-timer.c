@@ -5,8 +5,9 @@
  * number of ticks is as exact as with regular ones, but work that has a rhythm of its own is not
  * always hit at the same beat, and a thread that lives for half a period is seen half of the time.
  *
- * POSIX timers look at the clock when the kernel's own tick comes (every 1 to 10 ms).  A signal
- * then stands for all the ticks that have come due, so that the sum is right at any rate.
+ * A perf event comes right then (cpu-perf.h).  Where there is none, a POSIX timer does, which looks
+ * at the clock when the kernel's own tick comes (every 1 to 10 ms).  A signal then stands for all
+ * the ticks that have come due, so that the sum is right at any rate.
  *
  * The signal carries the number of the record, and a word that tells it from timers of the host.
  * It goes to the very thread whose clock it is, and nowhere else: children of vfork() that share
@@ -16,6 +17,7 @@
  */
 #include "runtime/cpu-timer.h"
 
+#include "runtime/cpu-perf.h"
 #include "runtime/os.h"
 
 #include <errno.h>
@@ -54,14 +56,22 @@ static uint64_t place_in(struct sonde__thread *t, uint64_t period)
 	return t->base + t->stratum * period + sonde__random(&t->tick_random) % period;
 }
 
-void sonde__timer_again(const struct sonde__thread *t)
+static void set_timer(const struct sonde__thread *t)
 {
 	struct itimerspec when = { .it_value = span(t->next_tick) };
 
 	sonde__syscall(SYS_timer_settime, t->timer, TIMER_ABSTIME, (long)&when, 0, 0, 0);
 }
 
-int sonde__timer_start(struct sonde__thread *t, uint64_t period)
+void sonde__timer_again(const struct sonde__thread *t)
+{
+	if (t->fd >= 0)
+		sonde__perf_again(t, t->next_tick - t->seen);
+	else
+		set_timer(t);
+}
+
+static int make_timer(struct sonde__thread *t)
 {
 	int tid = atomic_load(&t->tid);
 	struct sigevent event = { .sigev_signo = SIGPROF, .sigev_notify = SIGEV_THREAD_ID };
@@ -72,10 +82,20 @@ int sonde__timer_start(struct sonde__thread *t, uint64_t period)
 	event.sigev_notify_thread_id = tid;
 	failed = sonde__syscall(SYS_timer_create, clock_of(tid), (long)&event, (long)&timer, 0, 0,
 				0);
-	if (failed)
-		return (int)failed;
 	t->timer = timer;
-	t->base = read_clock(tid);
+	return (int)failed;
+}
+
+int sonde__timer_start(struct sonde__thread *t, uint64_t period, bool fine)
+{
+	int failed = fine ? sonde__perf_start(t) : -ENOTSUP;
+
+	if (failed)
+		failed = make_timer(t);
+	if (failed)
+		return failed;
+	t->base = read_clock(atomic_load(&t->tid));
+	t->seen = t->base;
 	t->stratum = 0;
 	t->next_tick = place_in(t, period);
 	sonde__timer_again(t);
@@ -84,14 +104,19 @@ int sonde__timer_start(struct sonde__thread *t, uint64_t period)
 
 void sonde__timer_stop(struct sonde__thread *t)
 {
-	sonde__syscall(SYS_timer_delete, t->timer, 0, 0, 0, 0, 0);
+	if (t->fd >= 0)
+		sonde__perf_stop(t);
+	else
+		sonde__syscall(SYS_timer_delete, t->timer, 0, 0, 0, 0, 0);
 }
 
 struct sonde__thread *sonde__timer_owner(const siginfo_t *info)
 {
 	uint64_t value = (uintptr_t)info->si_value.sival_ptr;
 
-	if (info->si_code != SI_TIMER || value >> 32 != OURS)
+	if (info->si_code != SI_TIMER)
+		return sonde__perf_owner(info);
+	if (value >> 32 != OURS)
 		return NULL;
 	return sonde__thread_at((uint32_t)value);
 }
@@ -102,6 +127,7 @@ uint64_t sonde__timer_due(struct sonde__thread *t, uint64_t period)
 	uint64_t stratum = now > t->base ? (now - t->base) / period : 0;
 	uint64_t due = 0;
 
+	t->seen = now;
 	if (stratum > t->stratum) {
 		due = stratum - t->stratum;
 		t->stratum = stratum;

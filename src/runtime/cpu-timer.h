@@ -14,9 +14,9 @@
 
 /*
  * Starts to send SIGPROF to the thread at the ticks of its schedule: one in each 'period' ns of its
- * CPU time, at a random place.  Negative errno.
+ * CPU time, at a random place.  'fine': by a perf event if there is one to be had.  Negative errno.
  */
-int sonde__timer_start(struct sonde__thread *t, uint64_t period);
+int sonde__timer_start(struct sonde__thread *t, uint64_t period, bool fine);
 void sonde__timer_stop(struct sonde__thread *t);
 
 /*

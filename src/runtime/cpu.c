@@ -13,6 +13,7 @@
 #include "runtime/cpu.h"
 
 #include "runtime/agent.h"
+#include "runtime/cpu-perf.h"
 #include "runtime/cpu-timer.h"
 #include "runtime/fork.h"
 #include "runtime/guard.h"
@@ -47,6 +48,7 @@ static const uint64_t SECOND = 1000000000;
 static atomic_uint running; /* number of the profile; 0: none */
 static _Atomic(uint64_t) period;
 static atomic_uint worth; /* ticks of the asked rate that one tick stands for */
+static atomic_bool fine;  /* perf events are allowed */
 static atomic_ullong lost;
 static atomic_size_t ring_bytes;
 
@@ -213,7 +215,7 @@ static int arm(struct sonde__thread *t, unsigned profile)
 		return 0;
 	ensure_ring(t);
 	t->tick_random = t->tick_random ? t->tick_random : sonde__now() | 1;
-	failed = sonde__timer_start(t, atomic_load(&period));
+	failed = sonde__timer_start(t, atomic_load(&period), atomic_load(&fine));
 	atomic_store(&t->armed, failed ? 0 : profile);
 	if (atomic_load(&running) != profile)
 		disarm(t);
@@ -272,6 +274,22 @@ void sonde__cpu_thread_gone(struct sonde__thread *t)
 	disarm(t);
 }
 
+/* A child of vfork() has our memory, and another tid. */
+struct sonde__thread *sonde__cpu_exec_begin(void)
+{
+	struct sonde__thread *t = sonde__tls.self;
+
+	if (!t || !atomic_load(&t->armed) || atomic_load(&t->tid) != sonde__tid())
+		return NULL;
+	return disarm(t) ? t : NULL;
+}
+
+void sonde__cpu_exec_failed(struct sonde__thread *t)
+{
+	if (t)
+		sonde__cpu_thread_begin(t);
+}
+
 /* fork() */
 
 static void before_fork(void)
@@ -288,8 +306,10 @@ static void in_parent(void)
 static void in_child(void)
 {
 	atomic_store(&running, 0);
-	for (struct sonde__thread *t = sonde__threads(); t; t = t->next)
+	for (struct sonde__thread *t = sonde__threads(); t; t = t->next) {
 		atomic_store(&t->armed, 0);
+		sonde__perf_forget(t);
+	}
 	active = false;
 	sonde__unlock(&lock);
 }
@@ -515,6 +535,7 @@ static int begin_profile(unsigned hz)
 	atomic_store(&period, SECOND / hz);
 	atomic_store(&worth, 1);
 	atomic_store(&lost, 0);
+	atomic_store(&fine, sonde__perf_allowed());
 	asked_hz = hz;
 	polls = 0;
 	if (ncounts <= sonde__stack_count() && !grow_counts(sonde__stack_count() + 1))

@@ -48,6 +48,13 @@ void sonde__cpu_give_way(void);
 /* hooks-signal.c: the C library's sigaction(), not ours. */
 int sonde__next_sigaction(int number, const struct sigaction *act, struct sigaction *old);
 
+/*
+ * hooks-exec.c: this thread is about to become another program, which must not get its ticks; it
+ * did not, after all.  NULL: there is nothing to be brought back.
+ */
+struct sonde__thread *sonde__cpu_exec_begin(void);
+void sonde__cpu_exec_failed(struct sonde__thread *t);
+
 /* thread.c: this thread begins, ends; another one is found to be gone. */
 void sonde__cpu_thread_begin(struct sonde__thread *t);
 void sonde__cpu_thread_end(struct sonde__thread *t);

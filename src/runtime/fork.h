@@ -1,19 +1,19 @@
 /*
  * fork.h - what happens to the runtime when the host forks
  *
- *	fork()		Our SIGPROF is blocked around it: a signal that comes again and again would
- *			make the kernel start over each time, for ever in a large process.  Every
- *			part that has a lock takes it before and gives it back after, so that the
- *			child finds its tables whole.  The child has no agent, no listener and no
- *			timers; a profile that was running goes on in the parent only.  What was
- *			counted stays, so a child that starts the runtime anew has the heap it got.
- *	vfork(), posix_spawn(), system()
- *			share our memory until exec; nothing of ours runs in them.  POSIX timers are
- *			not inherited and signals go to threads by number, so no tick can get there.
- *	clone(), _Fork(), syscall(SYS_fork)
- *			do not tell anybody.  The process number shows it: threads of such
- *			a child are not followed.
- *	exec		every file is close-on-exec, and POSIX timers do not survive it.
+ * fork(): our SIGPROF is blocked around it: a signal that comes again and again would make the
+ * kernel start over each time, for ever in a large process.  Every part that has a lock takes it
+ * before and gives it back after, so that the child finds its tables whole.  The child has no
+ * agent, no listener and no timers; a profile that was running goes on in the parent only.  What
+ * was counted stays, so a child that starts the runtime anew has the heap it got.
+ *
+ * vfork(), posix_spawn(), system() share our memory until exec; nothing of ours runs in them.
+ * Timers are not inherited and signals go to threads by number, so no tick can get there.
+ *
+ * clone(), _Fork(), syscall(SYS_fork) do not tell anybody.  The process number shows it: threads of
+ * such a child are not followed.
+ *
+ * exec: every file is close-on-exec, and no tick is under way (hooks-exec.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -102,6 +102,7 @@ static struct sonde__thread *make_record(void)
 	t = atomic_load(&chunks[k]) + offset;
 	t->number = nrecords++;
 	t->random = seed(t->number);
+	t->fd = -1;
 	t->next = atomic_load(&all);
 	atomic_store_explicit(&all, t, memory_order_release);
 	return t;
@@ -272,7 +273,17 @@ static void say_goodbye(void *self)
 
 void sonde__thread_is_agent(void)
 {
+	struct sonde__thread *t = sonde__tls.self;
+
 	atomic_store(&agent_tid, sonde__tid());
+	sonde__tls.self = NULL;
+	sonde__tls.ended = 1;
+	if (!t)
+		return;
+	sonde__cpu_thread_gone(t);
+	sonde__lock(&lock);
+	give_back(t);
+	sonde__unlock(&lock);
 }
 
 /* A table from tid to "known", so that ten thousand threads are not compared with each other. */

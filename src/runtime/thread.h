@@ -36,10 +36,12 @@ struct sonde__thread {
 	void *arg;
 	/* cpu.c, cpu-timer.c */
 	atomic_uint armed;    /* the profile it takes part in; 0: none */
+	int fd;               /* of its perf event; -1: it has a timer instead */
 	int timer;            /* the kernel's number */
 	uint64_t base;        /* its CPU time when it was armed; ns */
 	uint64_t stratum;     /* how many periods since then have had their tick */
 	uint64_t next_tick;   /* CPU time of the next one */
+	uint64_t seen;        /* CPU time when it was last looked at */
 	uint64_t tick_random; /* state of a generator for the handler alone */
 	atomic_ullong cycles; /* spent in the handler */
 	_Atomic(struct sonde__ring *) ring;
@@ -78,7 +80,7 @@ struct sonde__thread *sonde__thread_at(uint32_t number);
  */
 void sonde__threads_scan(void);
 
-/* The agent says who it is when it starts: it is not among the threads, and never sampled. */
+/* The agent says who it is when it starts: it is no thread of the host, and never sampled. */
 void sonde__thread_is_agent(void);
 
 /* hooks-thread.c: a record for a thread to be started; it begins; it ends, or never began. */

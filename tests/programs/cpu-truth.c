@@ -1,7 +1,7 @@
 /*
  * cpu-truth.c - spend CPU time in known shares under a CPU profile, and tell both
  *
- * usage: cpu-truth mix|threads|short|beat|blocked HZ SECONDS SEED
+ * usage: cpu-truth mix|threads|short|beat|blocked HZ SECONDS SEED	(of CPU time)
  *
  *	mix	one thread, functions in random order
  *	threads	the same in eight threads
@@ -10,7 +10,8 @@
  *	blocked	a second thread that blocks all signals
  *
  * Every function is the same chain of multiplications, so time is proportional to the number of
- * rounds.  Prints "function NAME ROUNDS TICKS" for each, and "other", "lost", "hz", "cpu" (ns).
+ * rounds.  Prints "function NAME ROUNDS TICKS" for each, and "other", "lost", "hz", "cpu"
+ * (ns), and "fine" if the ticks came from perf events.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -68,6 +69,7 @@ static atomic_bool stop;
 static atomic_bool agent_stop;
 static atomic_ullong agent_cpu;
 static uint64_t others, lost;
+static bool fine;
 
 static void spend(unsigned which, uint64_t rounds)
 {
@@ -175,19 +177,20 @@ static void *agent(void *unused)
 	return unused;
 }
 
-static void *clock_watch(void *seconds)
-{
-	nanosleep(&(struct timespec){ .tv_sec = (time_t)(uintptr_t)seconds }, NULL);
-	atomic_store(&stop, true);
-	return NULL;
-}
-
 static uint64_t process_cpu(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - atomic_load(&agent_cpu);
+}
+
+static void *clock_watch(void *seconds)
+{
+	while (process_cpu() < (uintptr_t)seconds * 1000000000u)
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	atomic_store(&stop, true);
+	return NULL;
 }
 
 static void attribute(const struct sonde__cpu_row *row)
@@ -220,6 +223,7 @@ static int run(const char *mode, unsigned hz, uint64_t seed)
 		printf("refused %d %s\n", r, sonde__why_off(SONDE__CPU));
 		return 1;
 	}
+	fine = sonde__self() && sonde__self()->fd >= 0;
 	if (strcmp(mode, "threads") == 0)
 		run_threads(seed, THREADS, mix);
 	else if (strcmp(mode, "short") == 0)
@@ -247,6 +251,7 @@ static void report(uint64_t cpu)
 		       (unsigned long long)work[i].ticks);
 	printf("other %llu\nlost %llu\nhz %u\ncpu %llu\n", (unsigned long long)others,
 	       (unsigned long long)lost, hz, (unsigned long long)cpu);
+	printf("fine %d\n", fine);
 	sonde__unmap(rows, mapped);
 }
 

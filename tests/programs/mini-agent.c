@@ -3,7 +3,7 @@
  *
  * To be preloaded.  MINI_HZ is the rate, MINI_OUT the file that gets one line at the end:
  * "ticks N lost N threads N", or "refused: why".  MINI_DELAY waits that many milliseconds before
- * the profile starts.
+ * the profile starts, MINI_FOLLOW goes on in programs that are started by this one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -94,8 +94,10 @@ __attribute__((constructor)) static void begin(void)
 		return;
 	memccpy(out, to, 0, sizeof(out) - 1);
 	owner = getpid();
-	unsetenv("MINI_OUT");
-	unsetenv("LD_PRELOAD");
+	if (!getenv("MINI_FOLLOW")) {
+		unsetenv("MINI_OUT");
+		unsetenv("LD_PRELOAD");
+	}
 	why = sonde__guard_process();
 	if (why) {
 		refuse(why);
