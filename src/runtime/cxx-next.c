@@ -156,11 +156,14 @@ static bool reaches_malloc(const struct sonde__cxx *cxx)
 	bool reached;
 	void *p;
 
+	free(malloc(1)); /* now there is a next one */
+	sonde__entries.malloc = sonde__counting.malloc;
 	sonde__tls.until_sample = much;
 	p = cxx->new[SONDE__NEW_NOTHROW](1, 0, 0);
 	reached = sonde__tls.until_sample != much;
 	cxx->delete[SONDE__DELETE](p, 0, 0);
 	sonde__tls.until_sample = saved;
+	sonde__next_count(sonde__heap_rate() != 0);
 	return reached;
 }
 

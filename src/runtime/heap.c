@@ -8,6 +8,7 @@
 #include "runtime/chance.h"
 #include "runtime/live.h"
 #include "runtime/lookup.h"
+#include "runtime/next.h"
 #include "runtime/os.h"
 #include "runtime/runtime.h"
 #include "runtime/stacks.h"
@@ -82,6 +83,7 @@ uint64_t sonde__heap_set_rate(uint64_t rate)
 
 	mine.rate = 0;
 	sonde__tls.until_sample = 0;
+	sonde__next_count(rate != 0);
 	return before;
 }
 

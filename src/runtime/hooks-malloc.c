@@ -1,9 +1,9 @@
 /*
  * hooks-malloc.c - malloc() and its family, as the host calls them
  *
- * The short way is a subtraction and a jump to the next allocator, for free() a look at the filter
- * and a jump.  It has no frame of its own, so that the host is the caller also of the slow way
- * (malloc-slow.c, a file of its own because it has frames).
+ * While nothing is sampled, a jump to the next allocator.  Else the short way is a subtraction and
+ * a jump, for free() a look at the filter and a jump.  It has no frame of its own, so that the host
+ * is the caller also of the slow way (malloc-slow.c, a file of its own because it has frames).
  *
  * realloc() is the end of one object and the beginning of another, also where it stays in place.
  * malloc_usable_size() is not here: nothing would be done.
@@ -36,14 +36,14 @@ void *aligned_alloc(size_t alignment, size_t size);
 void *valloc(size_t size);
 void *pvalloc(size_t size);
 
-HOOK void *malloc(size_t size)
+static void *count_malloc(size_t size)
 {
 	if (!sonde__heap_passes(size))
 		return sonde__slow_malloc(size);
 	return sonde__next.malloc(size);
 }
 
-HOOK void *calloc(size_t n, size_t size)
+static void *count_calloc(size_t n, size_t size)
 {
 	size_t bytes;
 
@@ -52,7 +52,7 @@ HOOK void *calloc(size_t n, size_t size)
 	return sonde__next.calloc(n, size);
 }
 
-HOOK void free(void *p)
+static void count_free(void *p)
 {
 	if (rarely(sonde__live_maybe(p))) {
 		sonde__slow_free(p);
@@ -61,18 +61,45 @@ HOOK void free(void *p)
 	sonde__next.free(p);
 }
 
-HOOK void cfree(void *p)
-{
-	free(p);
-}
-
-HOOK void *realloc(void *p, size_t size)
+static void *count_realloc(void *p, size_t size)
 {
 	if (!sonde__heap_passes(size))
 		return sonde__slow_realloc(p, size, false);
 	if (rarely(sonde__live_maybe(p)))
 		return sonde__slow_realloc(p, size, true);
 	return sonde__next.realloc(p, size);
+}
+
+const struct sonde__entries sonde__counting = {
+	.malloc = count_malloc,
+	.calloc = count_calloc,
+	.realloc = count_realloc,
+	.free = count_free,
+};
+
+HOOK void *malloc(size_t size)
+{
+	return sonde__entries.malloc(size);
+}
+
+HOOK void *calloc(size_t n, size_t size)
+{
+	return sonde__entries.calloc(n, size);
+}
+
+HOOK void *realloc(void *p, size_t size)
+{
+	return sonde__entries.realloc(p, size);
+}
+
+HOOK void free(void *p)
+{
+	sonde__entries.free(p);
+}
+
+HOOK void cfree(void *p)
+{
+	free(p);
 }
 
 /* The C library's calls realloc(), which would be ours, so there is nothing to pass on to. */

@@ -70,17 +70,40 @@ static const char *const names[] = {
 _Static_assert(sizeof(names) / sizeof(names[0]) == sizeof(sonde__next) / sizeof(void *),
 	       "one name for each");
 
+static atomic_bool found, counts, has_counted;
+
+static void choose_entries(void)
+{
+	bool looks = counts || has_counted || arena_used != 0;
+
+	if (!found)
+		return;
+	sonde__entries.free = looks ? sonde__counting.free : sonde__next.free;
+	sonde__entries.malloc = counts ? sonde__counting.malloc : sonde__next.malloc;
+	sonde__entries.calloc = counts ? sonde__counting.calloc : sonde__next.calloc;
+	sonde__entries.realloc = looks ? sonde__counting.realloc : sonde__next.realloc;
+}
+
+void sonde__next_count(bool on)
+{
+	counts = on;
+	has_counted = has_counted || on;
+	choose_entries();
+}
+
 static void resolve(void)
 {
-	struct sonde__next found = sonde__next;
+	struct sonde__next next = sonde__next;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		void *f = sonde__next_symbol(names[i]);
 
 		if (f)
-			memcpy((char *)&found + i * sizeof(f), &f, sizeof(f));
+			memcpy((char *)&next + i * sizeof(f), &f, sizeof(f));
 	}
-	sonde__next = found;
+	sonde__next = next;
+	found = true;
+	choose_entries();
 }
 
 /*
@@ -176,4 +199,11 @@ struct sonde__next sonde__next = {
 	.aligned_alloc = first_aligned_alloc,
 	.valloc = first_valloc,
 	.pvalloc = first_pvalloc,
+};
+
+struct sonde__entries sonde__entries = {
+	.malloc = first_malloc,
+	.calloc = first_calloc,
+	.realloc = first_realloc,
+	.free = first_free,
 };

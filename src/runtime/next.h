@@ -25,6 +25,25 @@ struct sonde__next {
 };
 extern struct sonde__next sonde__next __attribute__((visibility("hidden")));
 
+/*
+ * Where the most frequent hooks jump to: straight to the next allocator while nothing is sampled,
+ * so that they cost one jump; else to what counts (hooks-malloc.c).
+ */
+struct sonde__entries {
+	void *(*malloc)(size_t size);
+	void *(*calloc)(size_t n, size_t size);
+	void *(*realloc)(void *p, size_t size);
+	void (*free)(void *p);
+};
+extern struct sonde__entries sonde__entries __attribute__((visibility("hidden")));
+extern const struct sonde__entries sonde__counting __attribute__((visibility("hidden")));
+
+/*
+ * Whether allocations are to be counted.  Ends are looked at from the first time on: what was
+ * sampled then may still live.
+ */
+void sonde__next_count(bool on);
+
 /* Whether 'p' came from the arena; how many bytes of it may be copied from there. */
 bool sonde__arena_has(const void *p, size_t *left);
 
