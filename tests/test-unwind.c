@@ -372,6 +372,26 @@ static void libraries_come_and_go(void **state)
 	assert_int_equal(sonde__stats.own_bytes, bytes);
 }
 
+/* The table of a library, and what is read from it before there is one. */
+static void new_libraries_have_the_same_rules(void **state)
+{
+	const struct sonde__module *m;
+	size_t n = 0;
+
+	(void)state;
+	sonde__modules_refresh();
+	m = module_of((const void *)gnu_get_libc_version);
+	for (uint64_t pc = m->start; pc < m->end; pc += 7) {
+		uint32_t rule = sonde__table_rule(m->table, pc - m->bias - m->table->base);
+		uint32_t found = RULE_NONE;
+
+		sonde__rule_of_new(pc, &found);
+		assert_int_equal(found, rule);
+		n += found != RULE_NONE;
+	}
+	assert_true(n > 10000);
+}
+
 /* ---- walks ---- */
 
 static uint64_t pcs[DEEP];
@@ -697,6 +717,7 @@ int main(void)
 #endif
 		cmocka_unit_test(modules_are_found),
 		cmocka_unit_test(libraries_come_and_go),
+		cmocka_unit_test(new_libraries_have_the_same_rules),
 		cmocka_unit_test(the_callers_caller_comes_first),
 		cmocka_unit_test(the_c_library_is_walked_without_frame_pointers),
 		cmocka_unit_test(deep_stacks_are_cut_and_counted),

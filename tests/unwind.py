@@ -18,7 +18,8 @@ import shutil
 import subprocess
 import tempfile
 
-PARTS = ["eh-cfa", "eh-frame", "eh-section", "fork", "modules", "os", "runtime", "unwind"]
+PARTS = ["eh-cfa", "eh-frame", "eh-section", "fork", "modules", "os", "runtime", "unwind",
+         "unwind-new"]
 
 # Compiler, options, arguments of the program.
 CASES = [(cc, f"{level} {frame}".strip(), "")

@@ -376,6 +376,36 @@ static void run_entry(struct builder *b, uint64_t at)
 	b->end = end;
 }
 
+struct wanted {
+	uint64_t pc;
+	uint32_t rule;
+};
+
+static void keep_wanted(void *ctx, uint64_t pc, uint32_t rule)
+{
+	struct wanted *w = ctx;
+
+	if (pc <= w->pc)
+		w->rule = rule;
+}
+
+uint32_t sonde__eh_frame_rule(const struct sonde__eh_frame *in, uint64_t at, uint64_t pc)
+{
+	struct builder b = { .in = in, .cie.at = ~0ull };
+	struct wanted w = { pc, RULE_NONE };
+	struct cfa_sink sink = { keep_wanted, &w };
+	struct cfa_state s;
+	struct record r;
+	uint64_t start, end;
+
+	if (at >= in->n || !next_record(in, &at, &r) || !read_fde(&b, &r, &start, &end) ||
+	    pc < start || pc >= end)
+		return RULE_NONE;
+	s = b.cie.common.initial;
+	(void)sonde__cfa_run(&b.cie.common, &s, &r.body, start, end, &sink);
+	return w.rule;
+}
+
 static void make_rows(struct builder *b)
 {
 	b->nentries = list_entries(b);

@@ -36,6 +36,12 @@ size_t sonde__eh_frame_length(const uint8_t *bytes, size_t n);
 bool sonde__eh_frame_find(const uint8_t *hdr, size_t n, uint64_t address, uint64_t *eh_frame);
 
 /*
+ * The rule at 'pc' of the entry at 'at' bytes into the section, and of no other: looks at that
+ * entry and the one it refers to only, and needs no memory.
+ */
+uint32_t sonde__eh_frame_rule(const struct sonde__eh_frame *in, uint64_t at, uint64_t pc);
+
+/*
  * Fills in 't' with at most 'max_rows' rows in memory from os.h.  0, -ENOENT when there is nothing
  * in it, -ENOMEM when there is no memory; -E2BIG when there are too many rows.
  */

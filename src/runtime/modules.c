@@ -619,9 +619,10 @@ bool sonde__rule_find(uint64_t ra, uint32_t *rule)
 	_Atomic(uint64_t) *slot = cache_slot(ra);
 	uint64_t entry;
 
-	if (m == NULL)
+	if (m != NULL)
+		*rule = sonde__table_rule(m->table, ra - 1 - m->bias - m->table->base);
+	else if (s == NULL || !sonde__rule_of_new(ra - 1, rule))
 		return false;
-	*rule = sonde__table_rule(m->table, ra - 1 - m->bias - m->table->base);
 	if (ra >> ADDRESS_BITS != 0)
 		return true;
 	entry = ra >> CACHE_BITS << RULE_BITS | *rule;

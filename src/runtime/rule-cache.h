@@ -48,6 +48,15 @@ static inline uint32_t cache_rule(uint64_t entry)
  */
 bool sonde__rule_find(uint64_t ra, uint32_t *rule);
 
+/*
+ * unwind-new.c: the rule at 'pc' in a library that is in no snapshot yet, straight from its
+ * .eh_frame; false if there is none.
+ */
+bool sonde__rule_of_new(uint64_t pc, uint32_t *rule);
+
+/* unwind.c: whether a word at 'address' can be read; no, where that cannot be found out. */
+bool sonde__is_readable(uint64_t address);
+
 static inline bool sonde__rule_before(uint64_t ra, uint32_t *rule)
 {
 	uint64_t entry = atomic_load_explicit(cache_slot(ra), memory_order_relaxed);

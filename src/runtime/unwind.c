@@ -37,8 +37,7 @@ static bool ask_kernel(uint64_t address)
 	return sonde__syscall(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0) != -EFAULT;
 }
 
-/* Whether a word at 'address' can be read; no, where the kernel's answer cannot be trusted. */
-static bool is_readable(uint64_t address)
+bool sonde__is_readable(uint64_t address)
 {
 	static atomic_int trusted; /* -1: no, 1: yes */
 	int t = atomic_load_explicit(&trusted, memory_order_relaxed);
@@ -56,7 +55,7 @@ static bool widen(struct walk *w, uint64_t address)
 {
 	uint64_t page = address & ~(uint64_t)(PAGE - 1);
 
-	if (address % 8 != 0 || !is_readable(address))
+	if (address % 8 != 0 || !sonde__is_readable(address))
 		return false;
 	if (page == w->high) {
 		w->high += PAGE;
@@ -144,7 +143,7 @@ static enum step by_signal_frame(struct walk *w)
 /* Code without a table may be where signal handlers return to. */
 static bool is_sigreturn(uint64_t pc)
 {
-	if (!is_readable(pc) || !is_readable(pc + sizeof(sigreturn_code) - 8))
+	if (!sonde__is_readable(pc) || !sonde__is_readable(pc + sizeof(sigreturn_code) - 8))
 		return false;
 	return memcmp((const void *)(uintptr_t)pc, sigreturn_code, sizeof(sigreturn_code)) == 0;
 }
@@ -156,7 +155,7 @@ static bool leave_stub(struct walk *w)
 	struct walk to = *w;
 	int offset;
 
-	if (!is_readable(w->pc - STUB_BEFORE) || !is_readable(w->pc + STUB_AFTER - 8))
+	if (!sonde__is_readable(w->pc - STUB_BEFORE) || !sonde__is_readable(w->pc + STUB_AFTER - 8))
 		return false;
 	offset = stub_offset(code);
 	if (offset < 0)
