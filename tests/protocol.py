@@ -731,6 +731,82 @@ int main(void) { usleep(300000); printf("%d\n", open("/dev/null", O_RDONLY)); re
                                         SONDE_LOG="none")).stdout == bare
 
 
+DAEMON = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+char *volatile sink;
+
+int main(int argc, char **argv)
+{
+	FILE *f;
+
+	usleep(300000);
+	if (argc > 2 && fork() > 0)
+		_exit(0);
+	if (daemon(1, 0) < 0)
+		return 1;
+	f = fopen(argv[1], "w");
+	fprintf(f, "%d\n", (int)getpid());
+	fclose(f);
+	for (;;) {
+		sink = malloc(100000);
+		free(sink);
+		usleep(1000);
+	}
+}
+"""
+
+
+def t_a_program_that_goes_into_the_background_is_followed():
+    program = compile_c("daemon", DAEMON)
+    for twice in ([], ["twice"]):
+        port, pidfile = free_port(), TMP / f"pid-{len(twice)}"
+        guest.run(program, pidfile, *twice, env=guest.guest_env(LIB, port))
+        until("the daemon runs", lambda: pidfile.exists() and pidfile.read_text().endswith("\n"))
+        pid = int(pidfile.read_text())
+        try:
+            answers(port)
+            assert fetch(port, "/debug/pprof/heap")[0] == 200
+            assert fetch(port, "/debug/pprof/profile?seconds=1")[0] == 200
+        finally:
+            os.kill(pid, 9)
+
+
+def t_a_child_does_not_serve_while_its_parent_lives():
+    text = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+char *volatile sink;
+int main(void)
+{
+	for (int i = 0; i < 50; i++) {
+		if (fork() == 0) {
+			for (int k = 0; k < 100; k++)
+				sink = malloc(100000);
+			_exit(access("/proc/self/task", R_OK));
+		}
+	}
+	while (wait(NULL) > 0)
+		;
+	puts("ready");
+	fflush(stdout);
+	pause();
+	return 0;
+}
+"""
+    port, log = free_port(), TMP / "log-children"
+    env = clean(LD_PRELOAD=LIB, SONDE_ADDR=f"127.0.0.1:{port}", SONDE_LOG=log)
+    with started(compile_c("children", text), env=env, stdout=subprocess.PIPE) as p:
+        assert p.stdout.readline() == b"ready\n"
+        answers(port)
+        assert log.read_text().count("serving") == 1 and "cannot" not in log.read_text()
+
+
 # The API: a program that has a server of its own, and one that starts and stops ours.
 
 MOUNTED = r"""

@@ -62,6 +62,8 @@ static struct {
 	struct mounted *taken;   /* of the agent */
 	uint64_t off_at, next_poll, cpu_before;
 	uint64_t next_look, pause;
+	atomic_bool orphan; /* a child of a process that has an agent */
+	long parent;        /* the process it came from */
 	char *cmdline;
 	size_t ncmdline, mapped_cmdline;
 } agent;
@@ -383,11 +385,28 @@ static int start_thread(void)
 static void fork_prepare(void)
 {
 	sonde__lock(&agent.lock);
+	/* The child may lose its parent before it can ask who that is. */
+	agent.parent = sonde__sys_getpid();
 }
 
 static void fork_parent(void)
 {
 	sonde__unlock(&agent.lock);
+}
+
+/*
+ * A program that goes into the background is the child of one that ends at once.  There is no hook
+ * for that; but a program that allocates comes by here, and may then have lost its parent.
+ */
+static void take_over(void)
+{
+	struct sonde__config c = agent.config;
+
+	if (sonde__syscall(SYS_getppid, 0, 0, 0, 0, 0, 0) == agent.parent ||
+	    !atomic_exchange(&agent.orphan, false))
+		return;
+	atomic_store(&sonde__heap_watcher, NULL);
+	sonde__agent_start(&c);
 }
 
 /* There is no agent in the child, and what it had open is not the child's to keep. */
@@ -397,6 +416,10 @@ static void fork_child(void)
 	close_wake();
 	agent.arrived = NULL;
 	agent.taken = NULL;
+	if (agent.state == ON && agent.config.addr[0])
+		atomic_store(&agent.orphan, true);
+	if (atomic_load(&agent.orphan))
+		atomic_store(&sonde__heap_watcher, take_over);
 	agent.state = OFF;
 	sonde__unlock(&agent.lock);
 }
@@ -419,6 +442,7 @@ static void keep_cmdline(void)
 static void prepare(const struct sonde__config *c)
 {
 	agent.config = *c;
+	atomic_store(&agent.orphan, false);
 	agent.pid = sonde__sys_getpid();
 	agent.taken = NULL;
 	agent.off_at = c->off_after_s ? sonde__now() + c->off_after_s * 1000 * ms : 0;

@@ -241,14 +241,26 @@ static void record(const void *p, size_t size, uint64_t rate, const void *caller
 		count_end(missed);
 }
 
+_Atomic(void (*)(void)) sonde__heap_watcher;
+
+static void watch(void)
+{
+	void (*watcher)(void) = atomic_load_explicit(&sonde__heap_watcher, memory_order_relaxed);
+
+	if (watcher)
+		watcher();
+}
+
 void sonde__heap_record(const void *p, size_t size, uint64_t rate, const void *caller)
 {
 	int saved = errno;
-	bool timed = mine.random % TIMED == 0;
+	bool timed =
+		atomic_load_explicit(&sonde__stats.heap_samples, memory_order_relaxed) % TIMED == 0;
 	uint64_t start = timed ? sonde__now() : 0;
 
 	sonde__tls.inside++;
 	record(p, size, rate, caller);
+	watch();
 	if (timed)
 		atomic_fetch_add_explicit(&sonde__stats.own_ns, (sonde__now() - start) * TIMED,
 					  memory_order_relaxed);

@@ -55,6 +55,8 @@ void sonde__heap_hide(const void *start, size_t bytes);
 /* One sample per 'rate' bytes on average; 1: all; 0: none.  Returns the rate before. */
 uint64_t sonde__heap_set_rate(uint64_t rate);
 uint64_t sonde__heap_rate(void);
+/* Called, where it is set, after a sample was recorded, in whichever thread that is. */
+extern _Atomic(void (*)(void)) sonde__heap_watcher;
 /* The random numbers of this thread, for tests. */
 void sonde__heap_seed(uint64_t seed);
 
