@@ -457,7 +457,7 @@ int symbolize_locally(struct profile *p, const struct symbolize_options *o, bool
 	struct symbolizer s = { .p = p, .options = o };
 	struct debug_server server;
 	bool has_server = o->debuginfod && *o->debuginfod && !fast;
-	int rc;
+	int rc = 0;
 
 	debug_server_init(&server, o->notify);
 	server.wait_ms = o->debuginfod_wait_ms;
@@ -469,7 +469,8 @@ int symbolize_locally(struct profile *p, const struct symbolize_options *o, bool
 	collect_items(&s);
 	make_jobs(&s);
 	do_jobs(&s);
-	rc = apply(&s, err);
+	if (s.nitems)
+		rc = apply(&s, err);
 	release(&s);
 	return rc;
 }
