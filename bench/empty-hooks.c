@@ -31,6 +31,9 @@ static void first_free(void *p)
 	next_free(p);
 }
 
+void *malloc(size_t size);
+void free(void *p);
+
 void *malloc(size_t size)
 {
 	return next_malloc(size);

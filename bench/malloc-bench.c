@@ -112,7 +112,7 @@ static double cpu_ns(void)
 
 static double measure(void)
 {
-	pthread_t t[MAX_THREADS];
+	pthread_t t[MAX_THREADS] = { 0 };
 	double before = cpu_ns();
 
 	for (int i = 1; i < threads; i++)

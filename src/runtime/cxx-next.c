@@ -148,29 +148,43 @@ static void hide(void *f)
 		sonde__heap_hide(f, symbol->st_size);
 }
 
-/* Whether operator new leads to our malloc(), which would use up some of what we put there. */
-static bool reaches_malloc(const struct sonde__cxx *cxx)
+/* Whether this operator new leads to one of our hooks, which uses up some of what we put there. */
+static bool reaches_hooks(enum sonde__new kind)
 {
 	static const int64_t much = 1 << 30;
+	static const size_t alignment = 64;
+	bool aligned = kind >= SONDE__NEW_ALIGNED;
 	int64_t saved = sonde__tls.until_sample;
 	bool reached;
 	void *p;
 
-	free(malloc(1)); /* now there is a next one */
 	sonde__entries.malloc = sonde__counting.malloc;
 	sonde__tls.until_sample = much;
-	p = cxx->new[SONDE__NEW_NOTHROW](1, 0, 0);
+	p = sonde__cxx.new[kind](1, alignment, alignment);
 	reached = sonde__tls.until_sample != much;
-	cxx->delete[SONDE__DELETE](p, 0, 0);
+	sonde__cxx.delete[aligned ? SONDE__DELETE_ALIGNED : SONDE__DELETE](p, alignment, 0);
 	sonde__tls.until_sample = saved;
 	sonde__next_count(sonde__heap_rate() != 0);
 	return reached;
 }
 
+static enum sonde__cxx_mode find_mode(void)
+{
+	enum sonde__cxx_mode mode = SONDE__CXX_PASSES;
+
+	free(malloc(1)); /* now there is a next one */
+	for (int i = 0; i < SONDE__NEWS; i++) {
+		sonde__cxx.counts[i] = !reaches_hooks(i);
+		if (sonde__cxx.counts[i])
+			mode = SONDE__CXX_COUNTS;
+	}
+	return mode;
+}
+
 static void resolve(void)
 {
 	int saved = errno;
-	bool passes;
+	enum sonde__cxx_mode mode;
 
 	looking = true;
 	sonde__tls.inside++;
@@ -186,11 +200,10 @@ static void resolve(void)
 
 		sonde__cxx.delete[i] = f ? f : own_delete;
 	}
-	passes = reaches_malloc(&sonde__cxx);
+	mode = find_mode();
 	sonde__tls.inside--;
 	looking = false;
-	atomic_store_explicit(&sonde__cxx.mode, passes ? SONDE__CXX_PASSES : SONDE__CXX_COUNTS,
-			      memory_order_release);
+	atomic_store_explicit(&sonde__cxx.mode, mode, memory_order_release);
 	errno = saved;
 }
 
@@ -206,7 +219,7 @@ static bool counts(void)
 
 void *sonde__slow_new(size_t size, size_t b, size_t c, enum sonde__new kind)
 {
-	uint64_t rate = counts() ? sonde__heap_decide(size) : 0;
+	uint64_t rate = counts() && sonde__cxx.counts[kind] ? sonde__heap_decide(size) : 0;
 	void *p = sonde__cxx.new[kind](size, b, c);
 
 	if (rate && p)

@@ -14,6 +14,7 @@
 #define RUNTIME_CXX_NEXT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum sonde__new {
@@ -49,8 +50,13 @@ typedef void sonde__delete_fn(void *p, size_t b, size_t c);
 
 enum sonde__cxx_mode { SONDE__CXX_UNKNOWN, SONDE__CXX_PASSES, SONDE__CXX_COUNTS };
 
+/*
+ * An allocator may have some operators only; the rest comes from the C++ library.  PASSES: there is
+ * none that counts.
+ */
 struct sonde__cxx {
 	atomic_int mode; /* the rest is valid when this is known */
+	bool counts[SONDE__NEWS];
 	sonde__new_fn *new[SONDE__NEWS];
 	sonde__delete_fn *delete[SONDE__DELETES];
 };

@@ -15,11 +15,13 @@
 #pragma GCC optimize("omit-frame-pointer")
 #endif
 
-static inline bool passes_new(size_t size)
+static inline bool passes_new(size_t size, enum sonde__new kind)
 {
 	int mode = atomic_load_explicit(&sonde__cxx.mode, memory_order_acquire);
 
-	return mode == SONDE__CXX_PASSES || (mode == SONDE__CXX_COUNTS && sonde__heap_passes(size));
+	return mode == SONDE__CXX_PASSES ||
+	       (mode == SONDE__CXX_COUNTS &&
+		(!sonde__cxx.counts[kind] || sonde__heap_passes(size)));
 }
 
 static inline bool passes_delete(const void *p)
@@ -34,7 +36,7 @@ static inline bool passes_delete(const void *p)
 							  size_t c) __asm__(symbol);               \
 	void *name(size_t size, size_t b, size_t c)                                                \
 	{                                                                                          \
-		if (!passes_new(size))                                                             \
+		if (!passes_new(size, kind))                                                       \
 			return sonde__slow_new(size, b, c, kind);                                  \
 		return sonde__cxx.new[kind](size, b, c);                                           \
 	}

@@ -13,7 +13,12 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { ARENA = 64 * 1024, GRAIN = 16, PAGE = 4096 };
+enum {
+	ARENA = 64 * 1024,
+	GRAIN = 16,
+	PAGE = 4096,
+	ENTRIES = 4, /* functions without which there is no next allocator */
+};
 
 static char arena[ARENA] __attribute__((aligned(PAGE)));
 static atomic_size_t arena_used;
@@ -94,15 +99,17 @@ void sonde__next_count(bool on)
 static void resolve(void)
 {
 	struct sonde__next next = sonde__next;
+	bool all = true;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		void *f = sonde__next_symbol(names[i]);
 
+		all = all && (f || i >= ENTRIES);
 		if (f)
 			memcpy((char *)&next + i * sizeof(f), &f, sizeof(f));
 	}
 	sonde__next = next;
-	found = true;
+	found = all;
 	choose_entries();
 }
 
@@ -120,8 +127,8 @@ static bool found_next(void)
 
 static void *first_malloc(size_t size)
 {
-	if (found_next() && sonde__next.malloc != first_malloc)
-		return sonde__next.malloc(size);
+	if (found_next() && sonde__entries.malloc != first_malloc)
+		return sonde__entries.malloc(size);
 	return arena_take(GRAIN, size);
 }
 
@@ -129,8 +136,8 @@ static void *first_calloc(size_t n, size_t size)
 {
 	size_t bytes;
 
-	if (found_next() && sonde__next.calloc != first_calloc)
-		return sonde__next.calloc(n, size);
+	if (found_next() && sonde__entries.calloc != first_calloc)
+		return sonde__entries.calloc(n, size);
 	return __builtin_mul_overflow(n, size, &bytes) ? NULL : arena_take(GRAIN, bytes);
 }
 
@@ -139,8 +146,8 @@ static void *first_realloc(void *p, size_t size)
 	void *q;
 	size_t left;
 
-	if (found_next() && sonde__next.realloc != first_realloc)
-		return sonde__next.realloc(p, size);
+	if (found_next() && sonde__entries.realloc != first_realloc)
+		return sonde__entries.realloc(p, size);
 	q = arena_take(GRAIN, size);
 	if (q && p && sonde__arena_has(p, &left))
 		memmove(q, p, size < left ? size : left);
@@ -149,8 +156,8 @@ static void *first_realloc(void *p, size_t size)
 
 static void first_free(void *p)
 {
-	if (found_next() && sonde__next.free != first_free)
-		sonde__next.free(p);
+	if (found_next() && sonde__entries.free != first_free)
+		sonde__entries.free(p);
 }
 
 static void *first_memalign(size_t alignment, size_t size)

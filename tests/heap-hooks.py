@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Whether every way to allocate is counted exactly once, whatever the allocator behind the hooks.
+
+usage: heap-hooks.py --sonde sonde --lib libsonde.so
+
+A C++ program allocates known numbers of objects at rate 1, over glibc and over each of jemalloc,
+tcmalloc and mimalloc that is installed; its heap profile must say just that, by function.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import argparse
+import glob
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import urllib.request
+
+SOURCE = pathlib.Path(__file__).resolve().parent / "programs/heap-hooks.cc"
+ALLOCATORS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
+              "mimalloc": "libmimalloc.so.2.0"}
+# function: objects allocated, bytes, objects and bytes that live
+WANT = {
+    "with_new": (1000, 1001000, 1000, 1001000),
+    "with_aligned_new": (100, 12800, 0, 0),
+    "with_nothrow": (50, 150050, 0, 0),
+    "with_malloc": (500, 1000500, 0, 0),
+    "with_realloc": (10, 55 * 5001, 1, 50010),
+}
+TYPES = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def fetch(program, lib, below, to):
+    port = free_port()
+    env = {**os.environ, "LD_PRELOAD": " ".join([lib] + below), "SONDE_HEAP_RATE": "1",
+           "SONDE_ADDR": f"127.0.0.1:{port}", "SONDE_LOG": os.devnull}
+    with subprocess.Popen([program], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as host:
+        try:
+            if host.stdout.readline() != "ready\n":
+                return False
+            url = f"http://127.0.0.1:{port}/debug/pprof/heap?gc=1"
+            with urllib.request.urlopen(url, timeout=60) as answer:
+                pathlib.Path(to).write_bytes(answer.read())
+        finally:
+            host.stdin.close()
+        return host.wait() == 0
+
+
+def read(sonde, profile):
+    """By function: what it says, of each type."""
+    found = {name: [] for name in WANT}
+    for kind in TYPES:
+        unit = "-unit=B" if kind.endswith("space") else "-unit=count"
+        text = subprocess.run([sonde, "-top", "-cum", "-nodefraction=0", "-sample_index=" + kind, unit,
+                               "-show=^with_", profile], capture_output=True, text=True).stdout
+        rows = {words[-1]: words[3] for words in map(str.split, text.splitlines()) if len(words) >= 6}
+        for name, values in found.items():
+            values.append(int(rows.get(name, "0").rstrip("B")))
+    return {name: tuple(values) for name, values in found.items()}
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--sonde", required=True)
+    options.add_argument("--lib", required=True)
+    options = options.parse_args()
+    if not shutil.which("g++"):
+        print("1..0 # SKIP no g++")
+        return
+    number = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        program, profile = scratch + "/program", scratch + "/heap"
+        subprocess.run(["g++", "-O1", "-g", "-fomit-frame-pointer", "-o", program, SOURCE], check=True)
+        for name, library in ALLOCATORS.items():
+            below = glob.glob("/usr/lib/*/" + library)[:1] if library else []
+            number += 1
+            if library and not below:
+                print(f"ok {number} - {name} # SKIP not installed")
+                continue
+            good = fetch(program, os.path.abspath(options.lib), below, profile)
+            got = read(options.sonde, profile) if good else None
+            print("ok" if got == WANT else "not ok", number, "-", name)
+            if got != WANT:
+                print("#", got)
+    print(f"1..{number}")
+
+
+main()
