@@ -8,6 +8,7 @@
 #include "runtime/os.h"
 
 #include <string.h>
+#include <unistd.h>
 
 void sonde__config_init(struct sonde__config *c)
 {
@@ -123,6 +124,15 @@ static void read_text(struct sonde__config *c, char **environment, const char *n
 		complain(c, name, value);
 }
 
+/* SONDE_PID: the process that was meant, and no other that inherited its environment. */
+static bool is_for_us(char **environment)
+{
+	const char *pid = value_of(environment, "SONDE_PID");
+	int64_t v;
+
+	return !pid || !sonde__parse_int(pid, &v) || v == getpid();
+}
+
 bool sonde__config_from_env(struct sonde__config *c, char **environment)
 {
 	const char *addr = address_of(environment);
@@ -130,7 +140,7 @@ bool sonde__config_from_env(struct sonde__config *c, char **environment)
 	const char *index = value_of(environment, "SONDE_INDEX");
 
 	sonde__config_init(c);
-	if (!addr)
+	if (!addr || !is_for_us(environment))
 		return false;
 	c->on = true;
 	sonde__format(c->addr, sizeof(c->addr), "%s", addr);

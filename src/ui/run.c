@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -98,9 +99,12 @@ static int print_help(void)
 	return rc ? OURS : 0;
 }
 
+/* For bytes, as the library reads them: 524288 or 512K. */
 static bool is_number(const char *z)
 {
-	return z && *z && strlen(z) < 19 && strspn(z, "0123456789") == strlen(z);
+	size_t n = z ? strspn(z, "0123456789") : 0;
+
+	return n > 0 && n < 19 && (!z[n] || (strchr("KMGkmg", z[n]) && !z[n + 1]));
 }
 
 static int flag_find(struct str name, struct err *err)
@@ -217,9 +221,13 @@ static int preload(const char *library, struct err *err)
 static int set_environment(const struct run *r, struct err *err)
 {
 	const char *addr = getenv("SONDE_ADDR");
+	char pid[16];
 
 	if (!addr || !*addr)
 		setenv("SONDE_ADDR", default_addr, 1);
+	/* Programs that this one starts would find the address taken, and complain. */
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	setenv("SONDE_PID", pid, 1);
 	for (int i = 0; run_flags[i].name; i++) {
 		if (r->values[i] && run_flags[i].variable &&
 		    setenv(run_flags[i].variable, r->values[i], 1))
