@@ -158,13 +158,13 @@ static bool reaches_hooks(enum sonde__new kind)
 	bool reached;
 	void *p;
 
-	sonde__entries.malloc = sonde__counting.malloc;
+	sonde__hooks.count = true;
 	sonde__tls.until_sample = much;
 	p = sonde__cxx.new[kind](1, alignment, alignment);
 	reached = sonde__tls.until_sample != much;
 	sonde__cxx.delete[aligned ? SONDE__DELETE_ALIGNED : SONDE__DELETE](p, alignment, 0);
 	sonde__tls.until_sample = saved;
-	sonde__next_count(sonde__heap_rate() != 0);
+	sonde__hooks_count(sonde__heap_rate() != 0);
 	return reached;
 }
 
@@ -172,7 +172,6 @@ static enum sonde__cxx_mode find_mode(void)
 {
 	enum sonde__cxx_mode mode = SONDE__CXX_PASSES;
 
-	free(malloc(1)); /* now there is a next one */
 	for (int i = 0; i < SONDE__NEWS; i++) {
 		sonde__cxx.counts[i] = !reaches_hooks(i);
 		if (sonde__cxx.counts[i])

@@ -83,7 +83,7 @@ uint64_t sonde__heap_set_rate(uint64_t rate)
 
 	mine.rate = 0;
 	sonde__tls.until_sample = 0;
-	sonde__next_count(rate != 0);
+	sonde__hooks_count(rate != 0);
 	return before;
 }
 

@@ -36,65 +36,39 @@ void *aligned_alloc(size_t alignment, size_t size);
 void *valloc(size_t size);
 void *pvalloc(size_t size);
 
-static void *count_malloc(size_t size)
+HOOK void *malloc(size_t size)
 {
-	if (!sonde__heap_passes(size))
+	if (rarely(sonde__hooks.count) && !sonde__heap_passes(size))
 		return sonde__slow_malloc(size);
 	return sonde__next.malloc(size);
 }
 
-static void *count_calloc(size_t n, size_t size)
+HOOK void *calloc(size_t n, size_t size)
 {
 	size_t bytes;
 
-	if (rarely(__builtin_mul_overflow(n, size, &bytes)) || !sonde__heap_passes(bytes))
+	if (rarely(sonde__hooks.count) &&
+	    (__builtin_mul_overflow(n, size, &bytes) || !sonde__heap_passes(bytes)))
 		return sonde__slow_calloc(n, size);
 	return sonde__next.calloc(n, size);
 }
 
-static void count_free(void *p)
+HOOK void *realloc(void *p, size_t size)
 {
-	if (rarely(sonde__live_maybe(p))) {
-		sonde__slow_free(p);
-		return;
-	}
-	sonde__next.free(p);
-}
-
-static void *count_realloc(void *p, size_t size)
-{
-	if (!sonde__heap_passes(size))
+	if (rarely(sonde__hooks.count) && !sonde__heap_passes(size))
 		return sonde__slow_realloc(p, size, false);
-	if (rarely(sonde__live_maybe(p)))
+	if (rarely(sonde__hooks.look) && sonde__live_maybe(p))
 		return sonde__slow_realloc(p, size, true);
 	return sonde__next.realloc(p, size);
 }
 
-const struct sonde__entries sonde__counting = {
-	.malloc = count_malloc,
-	.calloc = count_calloc,
-	.realloc = count_realloc,
-	.free = count_free,
-};
-
-HOOK void *malloc(size_t size)
-{
-	return sonde__entries.malloc(size);
-}
-
-HOOK void *calloc(size_t n, size_t size)
-{
-	return sonde__entries.calloc(n, size);
-}
-
-HOOK void *realloc(void *p, size_t size)
-{
-	return sonde__entries.realloc(p, size);
-}
-
 HOOK void free(void *p)
 {
-	sonde__entries.free(p);
+	if (rarely(sonde__hooks.look) && sonde__live_maybe(p)) {
+		sonde__slow_free(p);
+		return;
+	}
+	sonde__next.free(p);
 }
 
 HOOK void cfree(void *p)

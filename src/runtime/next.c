@@ -13,12 +13,9 @@
 #include <stdint.h>
 #include <string.h>
 
-enum {
-	ARENA = 64 * 1024,
-	GRAIN = 16,
-	PAGE = 4096,
-	ENTRIES = 4, /* functions without which there is no next allocator */
-};
+enum { ARENA = 64 * 1024, GRAIN = 16, PAGE = 4096 };
+
+struct sonde__hooks sonde__hooks;
 
 static char arena[ARENA] __attribute__((aligned(PAGE)));
 static atomic_size_t arena_used;
@@ -44,6 +41,7 @@ static void *arena_take(size_t alignment, size_t size)
 	} while (!atomic_compare_exchange_weak_explicit(
 		&arena_used, &used, end, memory_order_relaxed, memory_order_relaxed));
 	sonde__filter_add(arena + at);
+	sonde__hooks.look = true;
 	return arena + at;
 }
 
@@ -75,42 +73,23 @@ static const char *const names[] = {
 _Static_assert(sizeof(names) / sizeof(names[0]) == sizeof(sonde__next) / sizeof(void *),
 	       "one name for each");
 
-static atomic_bool found, counts, has_counted;
-
-static void choose_entries(void)
+void sonde__hooks_count(bool on)
 {
-	bool looks = counts || has_counted || arena_used != 0;
-
-	if (!found)
-		return;
-	sonde__entries.free = looks ? sonde__counting.free : sonde__next.free;
-	sonde__entries.malloc = counts ? sonde__counting.malloc : sonde__next.malloc;
-	sonde__entries.calloc = counts ? sonde__counting.calloc : sonde__next.calloc;
-	sonde__entries.realloc = looks ? sonde__counting.realloc : sonde__next.realloc;
-}
-
-void sonde__next_count(bool on)
-{
-	counts = on;
-	has_counted = has_counted || on;
-	choose_entries();
+	sonde__hooks.look = sonde__hooks.look || on;
+	sonde__hooks.count = on;
 }
 
 static void resolve(void)
 {
 	struct sonde__next next = sonde__next;
-	bool all = true;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		void *f = sonde__next_symbol(names[i]);
 
-		all = all && (f || i >= ENTRIES);
 		if (f)
 			memcpy((char *)&next + i * sizeof(f), &f, sizeof(f));
 	}
 	sonde__next = next;
-	found = all;
-	choose_entries();
 }
 
 /*
@@ -127,8 +106,8 @@ static bool found_next(void)
 
 static void *first_malloc(size_t size)
 {
-	if (found_next() && sonde__entries.malloc != first_malloc)
-		return sonde__entries.malloc(size);
+	if (found_next() && sonde__next.malloc != first_malloc)
+		return sonde__next.malloc(size);
 	return arena_take(GRAIN, size);
 }
 
@@ -136,8 +115,8 @@ static void *first_calloc(size_t n, size_t size)
 {
 	size_t bytes;
 
-	if (found_next() && sonde__entries.calloc != first_calloc)
-		return sonde__entries.calloc(n, size);
+	if (found_next() && sonde__next.calloc != first_calloc)
+		return sonde__next.calloc(n, size);
 	return __builtin_mul_overflow(n, size, &bytes) ? NULL : arena_take(GRAIN, bytes);
 }
 
@@ -146,8 +125,8 @@ static void *first_realloc(void *p, size_t size)
 	void *q;
 	size_t left;
 
-	if (found_next() && sonde__entries.realloc != first_realloc)
-		return sonde__entries.realloc(p, size);
+	if (found_next() && sonde__next.realloc != first_realloc)
+		return sonde__next.realloc(p, size);
 	q = arena_take(GRAIN, size);
 	if (q && p && sonde__arena_has(p, &left))
 		memmove(q, p, size < left ? size : left);
@@ -156,8 +135,8 @@ static void *first_realloc(void *p, size_t size)
 
 static void first_free(void *p)
 {
-	if (found_next() && sonde__entries.free != first_free)
-		sonde__entries.free(p);
+	if (found_next() && sonde__next.free != first_free)
+		sonde__next.free(p);
 }
 
 static void *first_memalign(size_t alignment, size_t size)
@@ -206,11 +185,4 @@ struct sonde__next sonde__next = {
 	.aligned_alloc = first_aligned_alloc,
 	.valloc = first_valloc,
 	.pvalloc = first_pvalloc,
-};
-
-struct sonde__entries sonde__entries = {
-	.malloc = first_malloc,
-	.calloc = first_calloc,
-	.realloc = first_realloc,
-	.free = first_free,
 };

@@ -26,23 +26,16 @@ struct sonde__next {
 extern struct sonde__next sonde__next __attribute__((visibility("hidden")));
 
 /*
- * Where the most frequent hooks jump to: straight to the next allocator while nothing is sampled,
- * so that they cost one jump; else to what counts (hooks-malloc.c).
+ * What the most frequent hooks look at first, so that they cost no more than a jump while nothing
+ * is sampled: whether allocations are counted, and whether ends are looked at, which is so from the
+ * first time on, as what was sampled then may still live.
  */
-struct sonde__entries {
-	void *(*malloc)(size_t size);
-	void *(*calloc)(size_t n, size_t size);
-	void *(*realloc)(void *p, size_t size);
-	void (*free)(void *p);
+struct sonde__hooks {
+	bool count, look;
 };
-extern struct sonde__entries sonde__entries __attribute__((visibility("hidden")));
-extern const struct sonde__entries sonde__counting __attribute__((visibility("hidden")));
+extern struct sonde__hooks sonde__hooks __attribute__((visibility("hidden")));
 
-/*
- * Whether allocations are to be counted.  Ends are looked at from the first time on: what was
- * sampled then may still live.
- */
-void sonde__next_count(bool on);
+void sonde__hooks_count(bool on);
 
 /* Whether 'p' came from the arena; how many bytes of it may be copied from there. */
 bool sonde__arena_has(const void *p, size_t *left);
