@@ -131,7 +131,8 @@ static void tick(int number, siginfo_t *info, void *context)
 	uint64_t took;
 
 	(void)number;
-	if (!t || profile == 0 || atomic_load(&t->armed) != profile)
+	if (!t || profile == 0 || atomic_load(&t->armed) != profile ||
+	    atomic_load(&t->tid) != sonde__tid()) /* a late one: the record is another's by now */
 		return;
 	sample(t, context);
 	errno = saved;
@@ -364,16 +365,14 @@ static void drain(struct sonde__ring *ring)
 	}
 }
 
-/* A tick of the profile before may have come too late for it. */
+/* A tick of the profile before may have come too late for it, and be gone with its page. */
 static void discard_all(void)
 {
 	for (struct sonde__thread *t = sonde__threads(); t; t = t->next) {
 		struct sonde__ring *ring = atomic_load_explicit(&t->ring, memory_order_acquire);
-		uint32_t ticks;
-		size_t n;
 
-		while (ring && sonde__ring_peek(ring, &n, &ticks))
-			sonde__ring_drop(ring);
+		if (ring)
+			sonde__ring_empty(ring);
 	}
 }
 

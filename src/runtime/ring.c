@@ -72,3 +72,10 @@ void sonde__ring_drop(struct sonde__ring *r)
 
 	atomic_store_explicit(&r->tail, tail + 1 + n, memory_order_release);
 }
+
+void sonde__ring_empty(struct sonde__ring *r)
+{
+	size_t head = atomic_load_explicit(&r->head, memory_order_acquire);
+
+	atomic_store_explicit(&r->tail, head, memory_order_release);
+}

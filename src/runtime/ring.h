@@ -34,5 +34,7 @@ void sonde__ring_push(struct sonde__ring *r, size_t n, uint32_t ticks);
 /* The oldest stack, and its ticks; NULL if there is none.  sonde__ring_drop() takes it away. */
 const uint64_t *sonde__ring_peek(struct sonde__ring *r, size_t *n, uint32_t *ticks);
 void sonde__ring_drop(struct sonde__ring *r);
+/* Takes all away, without a look at it. */
+void sonde__ring_empty(struct sonde__ring *r);
 
 #endif /* RUNTIME_RING_H */
