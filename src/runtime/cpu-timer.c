@@ -42,6 +42,8 @@ static uint64_t read_clock(int tid)
 {
 	struct timespec now = { 0 };
 
+	if (tid <= 0) /* gone, or not there yet: its number would name quite another clock */
+		return 0;
 	sonde__syscall(SYS_clock_gettime, clock_of(tid), (long)&now, 0, 0, 0, 0);
 	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
 }
