@@ -371,6 +371,7 @@ def waiting(place, *args):
 
 
 def interrupted():
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # who runs the tests may be deaf to it, and then sonde is, too
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
         with Place() as place:
             p, dot = waiting(place, "-svg", "-output=x.svg", PROFILE)
