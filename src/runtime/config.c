@@ -4,11 +4,11 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/agent.h"
+#include "runtime/fd.h"
 #include "runtime/http.h"
 #include "runtime/os.h"
 
 #include <string.h>
-#include <unistd.h>
 
 void sonde__config_init(struct sonde__config *c)
 {
@@ -130,7 +130,7 @@ static bool is_for_us(char **environment)
 	const char *pid = value_of(environment, "SONDE_PID");
 	int64_t v;
 
-	return !pid || !sonde__parse_int(pid, &v) || v == getpid();
+	return !pid || !sonde__parse_int(pid, &v) || v == sonde__sys_getpid();
 }
 
 bool sonde__config_from_env(struct sonde__config *c, char **environment)
