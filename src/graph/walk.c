@@ -70,7 +70,7 @@ static void add_stack(const struct nodes *n, const struct sample *s, struct node
 
 			add_once(&sums[lead & ~NODE_MANY], w, stamp);
 			picked[npicked] = stack[i];
-			npicked += lead / NODE_MANY;
+			npicked += (lead & NODE_MANY) != 0;
 		}
 		for (uint32_t i = 0; i < npicked; i++) {
 			uint32_t loc = picked[i];
