@@ -9,9 +9,9 @@
 #include "base/gotext.h"
 #include "base/out.h"
 #include "base/units.h"
-#include "render/html.h"
 #include "render/render.h"
 #include "render/text.h"
+#include "render/xml.h"
 #include "report/legend.h"
 #include "report/report.h"
 #include "report/web-listing.h"
@@ -54,7 +54,7 @@ static void print_head(struct report *r, struct out *o)
 	for (size_t i = 0; i < l.n; i++) {
 		if (i)
 			out_text(o, "<br>\n");
-		html_text(o, l.lines[i]);
+		xml_escape(o, l.lines[i]);
 	}
 	out_text(o, "<br>Total: ");
 	report_value(r, o, r->total);
@@ -105,14 +105,14 @@ static void print_code(struct out *o, size_t indent, struct str text)
 	}
 	if (column < CODE_WIDTH)
 		out_fill(&plain, ' ', CODE_WIDTH - column);
-	html_text(o, out_view(&plain));
+	xml_escape(o, out_view(&plain));
 	out_release(&plain);
 }
 
 /* "file:line" */
 static void print_position(struct out *o, struct str file, int64_t line)
 {
-	html_text(o, str_base(file));
+	xml_escape(o, str_base(file));
 	out_printf(o, ":%" PRId64, line);
 }
 
@@ -201,7 +201,7 @@ static void print_line(struct report *r, struct out *o, const struct web_line *l
 	out_char(o, ' ');
 	text_value_or_dot(r, o, l->cum);
 	out_fill(o, ' ', 11);
-	html_text(o, l->text);
+	xml_escape(o, l->text);
 	out_text(o, " </span>");
 	if (live)
 		print_rows(r, o, l);
@@ -213,9 +213,9 @@ static void print_routine(struct report *r, struct out *o, const struct web_rout
 	struct percentage p = percentage(w->cum, r->total);
 
 	out_text(o, "<h2>");
-	html_text(o, w->name);
+	xml_escape(o, w->name);
 	out_text(o, "</h2><p class=\"filename\">");
-	html_text(o, w->file);
+	xml_escape(o, w->file);
 	out_text(o, "</p>\n<pre onClick=\"pprof_toggle_asm(event)\">\n  Total:  ");
 	text_value(r, o, w->flat, 10);
 	out_char(o, ' ');

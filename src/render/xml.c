@@ -1,5 +1,5 @@
 /*
- * xml.c - names of strangers as text in XML
+ * xml.c - names of strangers as text in XML and HTML
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -57,6 +57,8 @@ void text_visible(struct out *o, struct str s, size_t most)
 static const char *entity(char c)
 {
 	switch (c) {
+	case '\0':
+		return REPLACEMENT; /* neither XML nor HTML has NUL */
 	case '&':
 		return "&amp;";
 	case '<':
@@ -64,7 +66,7 @@ static const char *entity(char c)
 	case '>':
 		return "&gt;";
 	case '"':
-		return "&quot;";
+		return "&#34;";
 	case '\'':
 		return "&#39;";
 	default:

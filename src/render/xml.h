@@ -1,5 +1,5 @@
 /*
- * xml.h - names of strangers as text in XML
+ * xml.h - names of strangers as text in XML and HTML
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,10 @@ struct out;
  */
 void text_visible(struct out *o, struct str s, size_t most);
 
-/* 's', which must be what text_visible() writes, escaped for text and for quoted attributes. */
+/*
+ * 's' escaped for text and for quoted attributes of XML and HTML, as Go's html/template does.  XML
+ * allows only what text_visible() writes.
+ */
 void xml_escape(struct out *o, struct str s);
 
 #endif /* RENDER_XML_H */
