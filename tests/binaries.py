@@ -17,15 +17,8 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "profiles"))
-from writer import Profile  # noqa: E402
+from tap import GO, HERE, LIMIT, SONDE, TMP, Profile, Skip, main, run  # some only for others to import
 
-AT = sys.argv.index("--sonde") + 1 if "--sonde" in sys.argv else 0
-SONDE = str(pathlib.Path(sys.argv[AT]).resolve()) if AT else ""
-GO = shutil.which("go")
-TMP = pathlib.Path(tempfile.mkdtemp(prefix="binaries."))
-LIMIT = 60  # seconds for any one command
 MIXED = HERE / "profiles" / "mixed"
 HINT = ("Some binary filenames not available. Symbolization may be incomplete.\n"
         "Try setting PPROF_BINARY_PATH to the search path for local binaries.\n")
@@ -51,16 +44,7 @@ int main(int argc, char **argv)
 """
 
 
-class Skip(Exception):
-    pass
-
-
 # --- programs ----------------------------------------------------------------------------
-
-def run(*args, **kw):
-    return subprocess.run(list(map(str, args)), check=True, capture_output=True, text=True,
-                          timeout=LIMIT, **kw).stdout
-
 
 class Program:
     """A compiled program and one run of it: where its functions and its mappings were."""
@@ -487,40 +471,6 @@ def t_a_pipe_in_the_place_of_a_binary_does_not_hang():
     os.mkfifo(TMP / "pipe")
     unnamed(f"Local symbolization failed for pipe: open {TMP}/pipe: unrecognized object file\n" + HINT,
             with_mappings("pipe", (TMP / "pipe", "")))
-
-
-def attempt(case):
-    """(what is wrong or None, why it was skipped or None)"""
-    try:
-        case()
-    except Skip as e:
-        return None, str(e)
-    except subprocess.CalledProcessError as e:
-        return f"{e}\n{e.stderr}", None
-    except Exception as e:  # a case that breaks has failed; the others still count
-        return f"{type(e).__name__}: {e}", None
-    return None, None
-
-
-def main(names):
-    """Runs the cases among 'names': what a module's globals() are."""
-    wanted = sys.argv[AT + 1:]
-    cases = [(n, f) for n, f in names.items()
-             if n.startswith("t_") and (not wanted or n[2:] in wanted)]
-    if not cases or not SONDE:
-        print(f"Bail out! usage: {sys.argv[0]} --sonde PROGRAM [NAME...]")
-        return 1
-    failed = 0
-    for i, (name, case) in enumerate(cases, 1):
-        wrong, skipped = attempt(case)
-        failed += wrong is not None
-        note = f" # SKIP {skipped}" if skipped else ""
-        print(f"{'not ' if wrong else ''}ok {i} - {name[2:].replace('_', ' ')}{note}", flush=True)
-        for text in (wrong or "").splitlines():
-            print(f"# {text}", flush=True)
-    print(f"1..{len(cases)}")
-    shutil.rmtree(TMP, ignore_errors=True)
-    return failed > 0
 
 
 if __name__ == "__main__":

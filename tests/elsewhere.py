@@ -10,21 +10,12 @@ is one TAP case.
 SPDX-License-Identifier: Apache-2.0
 """
 import os
-import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "profiles"))
-from writer import Profile  # noqa: E402
-
-AT = sys.argv.index("--sonde") + 1 if "--sonde" in sys.argv else 0
-SONDE = str(pathlib.Path(sys.argv[AT]).resolve()) if AT else ""
-TMP = pathlib.Path(tempfile.mkdtemp(prefix="elsewhere."))
-LIMIT = 60  # seconds for any one command
+from tap import HERE, LIMIT, SONDE, TMP, Profile, main, run
 
 SOURCE = """#include <stdio.h>
 
@@ -48,15 +39,6 @@ int main(int argc, char **argv)
 	return printf("%d\\n", work(argc)) < 0;
 }
 """
-
-
-class Skip(Exception):
-    pass
-
-
-def run(*args, **kw):
-    return subprocess.run(list(map(str, args)), check=True, capture_output=True, text=True,
-                          timeout=LIMIT, **kw).stdout
 
 
 def sonde(*args, where=None, status=0):
@@ -218,36 +200,5 @@ def t_without_inlines_there_are_no_marks():
         assert "inline" not in out and "parse" not in out, out
 
 
-def attempt(case):
-    """What went wrong, and why it was skipped; each may be None."""
-    try:
-        case()
-    except Skip as why:
-        return None, str(why)
-    except Exception as e:  # noqa: BLE001 - a case may fail in any way
-        return f"{type(e).__name__}: {e}", None
-    return None, None
-
-
-def main():
-    wanted = sys.argv[AT + 1:]
-    cases = [(n, f) for n, f in globals().items()
-             if n.startswith("t_") and (not wanted or n[2:] in wanted)]
-    if not cases or not SONDE:
-        print("Bail out! usage: elsewhere.py --sonde PROGRAM [NAME...]")
-        return 1
-    failed = 0
-    for i, (name, case) in enumerate(cases, 1):
-        wrong, skipped = attempt(case)
-        failed += wrong is not None
-        note = f" # SKIP {skipped}" if skipped else ""
-        print(f"{'not ' if wrong else ''}ok {i} - {name[2:].replace('_', ' ')}{note}", flush=True)
-        for text in (wrong or "").splitlines():
-            print(f"# {text}", flush=True)
-    print(f"1..{len(cases)}")
-    shutil.rmtree(TMP, ignore_errors=True)
-    return failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(globals()))

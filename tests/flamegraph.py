@@ -11,24 +11,16 @@ SPDX-License-Identifier: Apache-2.0
 import collections
 import contextlib
 import http.server
-import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import xml.etree.ElementTree as ET
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "profiles")]
-import webdriver  # noqa: E402
-from writer import Profile  # noqa: E402
+import webdriver
+from tap import HERE, LIMIT, SONDE, TMP, Profile, Skip, main
 
-AT = sys.argv.index("--sonde") + 1 if "--sonde" in sys.argv else 0
-SONDE = str(pathlib.Path(sys.argv[AT]).resolve()) if AT else ""
-TMP = pathlib.Path(tempfile.mkdtemp(prefix="flamegraph."))
-LIMIT = 60  # seconds for any one command
 PROFILES = HERE / "profiles"
 SVG = "{http://www.w3.org/2000/svg}"
 WIDTH, ROW = 1176, 18  # of the frames, and of one of them
@@ -38,10 +30,6 @@ main;http.serve;json.parse;runtime.alloc 25
 main;http.serve;db.query 20
 main;gc 15
 """
-
-
-class Skip(Exception):
-    pass
 
 
 # --- pictures ----------------------------------------------------------------------------
@@ -462,39 +450,5 @@ def t_without_scripts_and_styles_it_is_still_a_picture():
         server.server_close()
 
 
-# --- running -----------------------------------------------------------------------------
-
-def attempt(case):
-    """What went wrong, or None, and why the case was skipped, or None."""
-    try:
-        case()
-        return None, None
-    except Skip as why:
-        return None, str(why)
-    except (AssertionError, RuntimeError, OSError, ValueError, KeyError, StopIteration,
-            subprocess.SubprocessError) as e:
-        return f"{type(e).__name__}: {e}", None
-
-
-def main():
-    wanted = sys.argv[AT + 1:]
-    cases = [(n, f) for n, f in globals().items()
-             if n.startswith("t_") and (not wanted or n[2:] in wanted)]
-    if not cases or not SONDE:
-        print("Bail out! usage: flamegraph.py --sonde PROGRAM [NAME...]")
-        return 1
-    failed = 0
-    for i, (name, case) in enumerate(cases, 1):
-        wrong, skipped = attempt(case)
-        failed += wrong is not None
-        note = f" # SKIP {skipped}" if skipped else ""
-        print(f"{'not ' if wrong else ''}ok {i} - {name[2:].replace('_', ' ')}{note}", flush=True)
-        for text in (wrong or "").splitlines():
-            print(f"# {text}", flush=True)
-    print(f"1..{len(cases)}")
-    shutil.rmtree(TMP, ignore_errors=True)
-    return failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(globals()))
