@@ -1,14 +1,12 @@
 /*
- * pages.c - the index page, and profiles as text
+ * pages.c - the index page
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/heap.h"
-#include "runtime/http.h"
 #include "runtime/os.h"
 #include "runtime/profiles.h"
 #include "runtime/runtime.h"
-#include "runtime/stacks.h"
 
 #include <string.h>
 
@@ -47,9 +45,9 @@ enum { NROWS = sizeof(rows) / sizeof(rows[0]) };
 
 static size_t count_of(const char *name)
 {
-	for (const struct sonde__kind *k = sonde__kinds; k->name; k++)
-		if (strcmp(k->name, name) == 0)
-			return sonde__kind_count(k);
+	for (size_t i = 0; sonde__kinds[i]; i++)
+		if (strcmp(sonde__kinds[i]->name, name) == 0)
+			return sonde__kinds[i]->count();
 	return 0;
 }
 
@@ -89,80 +87,4 @@ void sonde__index_page(struct sonde__buf *b)
 	sonde__buf_text(b, page_tail);
 	add_notes(b);
 	sonde__buf_text(b, "</body>\n</html>");
-}
-
-static void add_frame(struct sonde__buf *b, uint64_t pc)
-{
-	uint64_t start = 0;
-	const char *name = sonde__name(pc, &start);
-
-	sonde__buf_format(b, "#\t0x%llx\t", (unsigned long long)pc);
-	if (name) {
-		sonde__buf_text(b, name);
-		sonde__buf_format(b, "+0x%llx", (unsigned long long)(pc - start));
-	}
-	sonde__buf_text(b, "\n");
-}
-
-static void add_stack(struct sonde__buf *b, uint32_t id)
-{
-	const struct sonde__stack *st = sonde__stack(id);
-	size_t n = st ? st->n : 0;
-
-	for (size_t i = 0; i < n; i++)
-		sonde__buf_format(b, " 0x%llx", (unsigned long long)st->pcs[i]);
-	sonde__buf_text(b, "\n");
-	for (size_t i = 0; i < n; i++)
-		add_frame(b, st->pcs[i] - (i > 0 || !st->leaf_is_pc));
-	sonde__buf_text(b, "\n");
-}
-
-static uint64_t live(const struct sonde__heap_row *r)
-{
-	return r->allocs > r->frees ? r->allocs - r->frees : 0;
-}
-
-static void add_counts(struct sonde__buf *b, uint64_t objects, uint64_t bytes, uint64_t allocs,
-		       uint64_t alloc_bytes)
-{
-	sonde__buf_format(b, "%llu: %llu [%llu: %llu] @", (unsigned long long)objects,
-			  (unsigned long long)bytes, (unsigned long long)allocs,
-			  (unsigned long long)alloc_bytes);
-}
-
-/* Raw counts: readers scale them by the rate in the first line. */
-static void heap_text(struct sonde__buf *b)
-{
-	size_t n = 0, mapped = 0;
-	struct sonde__heap_row *r = sonde__heap_snapshot(&n, &mapped);
-	unsigned long long rate = sonde__heap_rate();
-	uint64_t sums[4] = { 0 };
-
-	for (size_t i = 0; i < n; i++) {
-		sums[0] += live(&r[i]);
-		sums[1] += live(&r[i]) * r[i].size;
-		sums[2] += r[i].allocs;
-		sums[3] += r[i].allocs * r[i].size;
-	}
-	sonde__buf_text(b, "heap profile: ");
-	add_counts(b, sums[0], sums[1], sums[2], sums[3]);
-	sonde__buf_format(b, " heap/%llu\n", 2 * rate);
-	for (size_t i = 0; i < n; i++) {
-		add_counts(b, live(&r[i]), live(&r[i]) * r[i].size, r[i].allocs,
-			   r[i].allocs * r[i].size);
-		add_stack(b, r[i].stack);
-	}
-	sonde__unmap(r, mapped);
-}
-
-void sonde__profile_text(struct sonde__buf *b, const struct sonde__kind *k)
-{
-	if (k->heap)
-		heap_text(b);
-	else if (strcmp(k->name, "mutex") == 0)
-		sonde__buf_text(b, "--- mutex:\ncycles/second=1000000000\nsampling period=0\n");
-	else if (strcmp(k->name, "block") == 0)
-		sonde__buf_text(b, "--- contention:\ncycles/second=1000000000\n");
-	else
-		sonde__buf_format(b, "%s profile: total 0\n", k->name);
 }

@@ -1,6 +1,9 @@
 /*
  * profiles.h - the profiles there are, and how they are taken
  *
+ * A profile that has a name is a struct sonde__kind, in a file of its own (profile-*.c); what they
+ * share - parameters, differences over some seconds, answers - is in profiles.c.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef RUNTIME_PROFILES_H
@@ -8,6 +11,7 @@
 
 #include "runtime/job.h"
 #include "runtime/output.h"
+#include "runtime/runtime.h"
 
 struct sonde__kind {
 	const char *name;
@@ -15,21 +19,40 @@ struct sonde__kind {
 	size_t ntypes;
 	struct sonde__value_type period_type;
 	const char *default_type;
-	bool heap;
+	bool hide_allocator;
+	uint64_t (*period)(void); /* NULL: 1 */
+	/* Adds all samples, and the comments without which they would mislead. */
+	void (*add)(struct sonde__output *o, const struct sonde__request *rq);
+	/* The text form for debug= anything but 0. */
+	void (*text)(struct sonde__buf *b, const struct sonde__request *rq, int64_t debug);
+	/* How many stacks it has, for the index page. */
+	size_t (*count)(void);
 };
 
-/* The profiles that have a name; the last has none. */
-extern const struct sonde__kind sonde__kinds[];
-
-/* How many stacks a profile has, for the index. */
-size_t sonde__kind_count(const struct sonde__kind *k);
+extern const struct sonde__kind sonde__kind_allocs, sonde__kind_block, sonde__kind_goroutine,
+	sonde__kind_heap, sonde__kind_mutex, sonde__kind_threadcreate;
+/* All of them by name, and NULL. */
+extern const struct sonde__kind *const sonde__kinds[];
 
 void sonde__profile_named(struct sonde__job *job, const char *name);
 void sonde__profile_cpu(struct sonde__job *job);
 void sonde__profile_trace(struct sonde__job *job);
 
-/* The text forms of debug=1. */
-void sonde__profile_text(struct sonde__buf *b, const struct sonde__kind *k);
+/* For those that are taken over some time: the value of a parameter as a number, 0 if it is none.
+ */
+int64_t sonde__int_param(const struct sonde__request *rq, const char *key);
+/* Whether the profile is to carry names. */
+bool sonde__wants_names(const struct sonde__request *rq);
+/* Answers with 'o', which is consumed; NULL: it could not be collected. */
+void sonde__respond_profile(struct sonde__job *job, struct sonde__output *o, const char *name,
+			    const char *delta);
+
+/* Comments on what a reader must know to trust the numbers: a part that is off, things lost. */
+void sonde__comment_off(struct sonde__output *o, enum sonde__part part, const char *what);
+void sonde__comment_count(struct sonde__output *o, uint64_t n, const char *what);
+
+/* A stack in a text: its addresses, and a line for each frame. */
+void sonde__text_stack(struct sonde__buf *b, uint32_t stack);
 
 /* agent.c: the arguments the program was started with, separated by NUL. */
 const char *sonde__cmdline(size_t *n);
