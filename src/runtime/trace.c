@@ -3,6 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "runtime/trace.h"
+
 #include "runtime/http.h"
 #include "runtime/os.h"
 #include "runtime/profiles.h"
@@ -30,13 +32,15 @@ static void drop_trace(struct sonde__job *job)
 {
 	(void)job;
 	tracing = false;
+	sonde__trace_end();
+	sonde__trace_forget();
 }
 
 static void finish_trace(struct sonde__job *job)
 {
 	struct sonde__output *o = empty_output(job);
 
-	tracing = false;
+	drop_trace(job);
 	if (o)
 		sonde__output_comment(o, "sonde: traces are not supported yet: this is an empty "
 					 "profile");
@@ -57,7 +61,7 @@ void sonde__profile_trace(struct sonde__job *job)
 			"Could not enable tracing: runtime error: tracing is already enabled");
 		return;
 	}
-	tracing = true;
+	tracing = sonde__trace_record();
 	job->until = sonde__now() + ns;
 	job->then = finish_trace;
 	job->drop = drop_trace;
