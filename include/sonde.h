@@ -66,6 +66,9 @@ SONDE_API const char *sonde_version(void);
  *none. cpu_hz	ticks per second of CPU time while a CPU profile runs, up to 1000; default 100.
  * off_after_s	seconds after which the runtime switches itself off; 0: never.
  * no_index	1: no page at /debug/pprof/ (404), only the profiles.
+ * preset	"enable-profiler", "pprof-addr", "profiling-config", "build-profiled" or
+ *		"contention": the defaults of one of the systems in docs/RUNTIME.md; what is given
+ *		beside it wins.
  */
 struct sonde_options {
 	size_t size;
@@ -76,6 +79,7 @@ struct sonde_options {
 	unsigned cpu_hz;
 	unsigned no_index;
 	uint64_t off_after_s;
+	const char *preset;
 };
 #define SONDE_OPTIONS .size = sizeof(struct sonde_options)
 #define SONDE_OFF     UINT64_MAX

@@ -49,6 +49,60 @@ static void addresses_come_from_three_kinds_of_variables(void **state)
 	assert_false(config(near, NULL).on);
 }
 
+static void a_preset_stands_for_its_address_and_more(void **state)
+{
+	static const char *const presets[][2] = {
+		{ "SONDE_PRESET=enable-profiler", "localhost:8081" },
+		{ "SONDE_PRESET=pprof-addr", "localhost:8070" },
+		{ "SONDE_PRESET=profiling-config", "" },
+		{ "SONDE_PRESET=build-profiled", "0.0.0.0:6060" },
+		{ "SONDE_PRESET=contention", "localhost:8080" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(presets) / sizeof(presets[0]); i++) {
+		char line[64], addr[] = "SONDE_ADDR=:1";
+		struct sonde__config c;
+
+		memcpy(line, presets[i][0], strlen(presets[i][0]) + 1);
+		c = config(line, NULL);
+		assert_true(c.on);
+		assert_string_equal(c.addr, presets[i][1]);
+		assert_int_equal(c.presets, 1U << i);
+		assert_int_equal(c.index, i != SONDE__PROFILING_CONFIG);
+		assert_string_equal(config(line, addr).addr, ":1");
+	}
+}
+
+static void profiling_is_on_for_any_text_and_on_the_own_port(void **state)
+{
+	char no[] = "HEKETI_PROFILING=false", empty[] = "HEKETI_PROFILING=";
+	char index[] = "SONDE_INDEX=1", addr[] = "HCO_PPROF_ADDR=:2";
+	struct sonde__config c = config(no, NULL);
+
+	(void)state;
+	assert_true(c.on);
+	assert_string_equal(c.addr, "");
+	assert_false(c.index);
+	assert_true(config(no, index).index);
+	assert_false(config(empty, NULL).on);
+	c = config(no, addr);
+	assert_string_equal(c.addr, ":2");
+	assert_int_equal(c.presets, 1U << SONDE__PPROF_ADDR | 1U << SONDE__PROFILING_CONFIG);
+}
+
+static void an_unknown_preset_is_complained_about(void **state)
+{
+	char preset[] = "SONDE_PRESET=Contention", addr[] = "SONDE_ADDR=:1";
+
+	(void)state;
+	assert_false(config(preset, NULL).on);
+	assert_string_equal(config(preset, NULL).complaint,
+			    "SONDE_PRESET=Contention is not understood, ignored");
+	assert_string_equal(config(preset, addr).addr, ":1");
+	assert_int_equal(config(preset, addr).presets, 0);
+}
+
 static void rates_have_units_and_defaults(void **state)
 {
 	char on[] = "SONDE_ADDR=:1", none[] = "SONDE_HEAP_RATE=0", kilo[] = "SONDE_HEAP_RATE=16K";
@@ -230,6 +284,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_environment_asks_for_nothing),
+		cmocka_unit_test(a_preset_stands_for_its_address_and_more),
+		cmocka_unit_test(profiling_is_on_for_any_text_and_on_the_own_port),
+		cmocka_unit_test(an_unknown_preset_is_complained_about),
 		cmocka_unit_test(addresses_come_from_three_kinds_of_variables),
 		cmocka_unit_test(rates_have_units_and_defaults),
 		cmocka_unit_test(what_is_not_understood_is_said_and_ignored),

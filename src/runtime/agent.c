@@ -342,6 +342,7 @@ static void *run_agent(void *unused)
 	sonde__threads_scan();
 	if (agent.config.complaint[0])
 		sonde__log("%s", agent.config.complaint);
+	sonde__announce_presets(&agent.config);
 	sonde__server_init(&agent.config);
 	while (!atomic_load(&agent.stop) && !time_is_up())
 		wait_and_work();

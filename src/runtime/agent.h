@@ -23,14 +23,28 @@ struct sonde__config {
 	unsigned cpu_hz;
 	uint64_t off_after_s; /* R88; 0: never */
 	bool index;           /* R16 */
+	unsigned presets;     /* those that are in force, a bit for each enum sonde__preset */
 	bool on;
 	char complaint[160]; /* about what could not be understood; for the log */
 };
 
 enum { SONDE__HEAP_RATE = 524288, SONDE__CPU_HZ = 100, SONDE__CPU_HZ_MAX = 1000 };
 
+/* Ways of switching on that other systems have: a name for each, and what goes with it. */
+enum sonde__preset {
+	SONDE__ENABLE_PROFILER,
+	SONDE__PPROF_ADDR,
+	SONDE__PROFILING_CONFIG,
+	SONDE__BUILD_PROFILED,
+	SONDE__CONTENTION,
+	SONDE__PRESETS
+};
+
 /* Nothing asked for, and the defaults. */
 void sonde__config_init(struct sonde__config *c);
+/* What a preset stands for; whether there is one of that name.  What is set later wins, but an
+ * address that is set already stays. */
+bool sonde__config_preset(struct sonde__config *c, const char *name);
 /* Reads the environment; whether it asks to be switched on. */
 bool sonde__config_from_env(struct sonde__config *c, char **environment);
 
@@ -43,6 +57,9 @@ void sonde__agent_wake(void);
 /* What it was started with; the rate for CPU profiles may change. */
 const struct sonde__config *sonde__agent_config(void);
 unsigned sonde__agent_set_cpu_hz(unsigned hz);
+
+/* The lines that each preset's system writes when it is switched on. */
+void sonde__announce_presets(const struct sonde__config *c);
 
 /* Where lines go from now on: "stderr", "syslog", "none", or a file. */
 void sonde__log_open(const char *where);

@@ -41,8 +41,12 @@ static int read_options(const struct sonde_options *given, struct sonde__config 
 	if (given->size < sizeof(given->size))
 		return -EINVAL;
 	memcpy(&o, given, given->size < sizeof(o) ? given->size : sizeof(o));
-	if (!copy(c->addr, sizeof(c->addr), o.addr) || !copy(c->token, sizeof(c->token), o.token) ||
-	    !copy(c->log, sizeof(c->log), o.log) || o.cpu_hz > SONDE__CPU_HZ_MAX)
+	if (o.preset && !sonde__config_preset(c, o.preset))
+		return -EINVAL;
+	if (o.addr && *o.addr && !copy(c->addr, sizeof(c->addr), o.addr))
+		return -EINVAL;
+	if (!copy(c->token, sizeof(c->token), o.token) || !copy(c->log, sizeof(c->log), o.log) ||
+	    o.cpu_hz > SONDE__CPU_HZ_MAX)
 		return -EINVAL;
 	if (c->addr[0] && sonde__listen_parse(&l, c->addr))
 		return -EINVAL;
@@ -50,7 +54,8 @@ static int read_options(const struct sonde_options *given, struct sonde__config 
 		c->heap_rate = o.heap_rate == SONDE_OFF ? 0 : o.heap_rate;
 	if (o.cpu_hz)
 		c->cpu_hz = o.cpu_hz;
-	c->index = !o.no_index;
+	if (o.no_index)
+		c->index = false;
 	c->off_after_s = o.off_after_s;
 	c->on = true;
 	return 0;
@@ -178,8 +183,12 @@ __attribute__((constructor)) static void begin(void)
 {
 	struct sonde__config c;
 
-	if (sonde__config_from_env(&c, environ))
+	if (sonde__config_from_env(&c, environ)) {
 		sonde__agent_start(&c);
+	} else if (c.complaint[0]) {
+		sonde__log_open(c.log);
+		sonde__log("%s", c.complaint);
+	}
 }
 
 __attribute__((destructor)) static void end(void)

@@ -10,6 +10,18 @@
 
 #include <string.h>
 
+/* In the order in which one may win over another: the first that has an address gives it. */
+static const struct preset {
+	const char *name, *addr;
+	bool no_index;
+} presets[] = {
+	[SONDE__ENABLE_PROFILER] = { "enable-profiler", .addr = "localhost:8081" },
+	[SONDE__PPROF_ADDR] = { "pprof-addr", .addr = "localhost:8070" },
+	[SONDE__PROFILING_CONFIG] = { "profiling-config", .addr = "", .no_index = true },
+	[SONDE__BUILD_PROFILED] = { "build-profiled", .addr = "0.0.0.0:6060" },
+	[SONDE__CONTENTION] = { "contention", .addr = "localhost:8080" },
+};
+
 void sonde__config_init(struct sonde__config *c)
 {
 	*c = (struct sonde__config){ .heap_rate = SONDE__HEAP_RATE,
@@ -44,17 +56,26 @@ static const char *any_pprof_addr(char **environment)
 	return NULL;
 }
 
-static const char *address_of(char **environment)
+static void apply(struct sonde__config *c, enum sonde__preset which)
 {
-	const char *addr = value_of(environment, "SONDE_ADDR");
-	const char *enable = value_of(environment, "ENABLE_PROFILER");
+	const struct preset *p = &presets[which];
 
-	if (addr && *addr)
-		return addr;
-	addr = any_pprof_addr(environment);
-	if (!addr && enable && strcmp(enable, "true") == 0)
-		addr = "localhost:8081";
-	return addr;
+	if (!c->addr[0])
+		sonde__format(c->addr, sizeof(c->addr), "%s", p->addr);
+	if (p->no_index)
+		c->index = false;
+	c->presets |= 1U << which;
+}
+
+bool sonde__config_preset(struct sonde__config *c, const char *name)
+{
+	for (enum sonde__preset i = 0; i < SONDE__PRESETS; i++) {
+		if (strcmp(presets[i].name, name) == 0) {
+			apply(c, i);
+			return true;
+		}
+	}
+	return false;
 }
 
 static void complain(struct sonde__config *c, const char *name, const char *value)
@@ -133,23 +154,46 @@ static bool is_for_us(char **environment)
 	return !pid || !sonde__parse_int(pid, &v) || v == sonde__sys_getpid();
 }
 
+/* Whatever switches us on, and where to listen. */
+static bool read_switches(struct sonde__config *c, char **environment)
+{
+	const char *addr = value_of(environment, "SONDE_ADDR");
+	const char *named = any_pprof_addr(environment);
+	const char *preset = value_of(environment, "SONDE_PRESET");
+	const char *enable = value_of(environment, "ENABLE_PROFILER");
+	const char *profiling = value_of(environment, "HEKETI_PROFILING");
+
+	if ((addr && *addr) || named)
+		sonde__format(c->addr, sizeof(c->addr), "%s", addr && *addr ? addr : named);
+	if (preset && *preset && !sonde__config_preset(c, preset))
+		complain(c, "SONDE_PRESET", preset);
+	if (enable && strcmp(enable, "true") == 0)
+		apply(c, SONDE__ENABLE_PROFILER);
+	if (named)
+		apply(c, SONDE__PPROF_ADDR);
+	if (profiling && *profiling)
+		apply(c, SONDE__PROFILING_CONFIG);
+	return c->addr[0] || c->presets;
+}
+
 bool sonde__config_from_env(struct sonde__config *c, char **environment)
 {
-	const char *addr = address_of(environment);
 	const char *token = value_of(environment, "SONDE_TOKEN");
 	const char *index = value_of(environment, "SONDE_INDEX");
 
 	sonde__config_init(c);
-	if (!addr || !is_for_us(environment))
+	if (!is_for_us(environment))
 		return false;
-	c->on = true;
-	sonde__format(c->addr, sizeof(c->addr), "%s", addr);
-	read_text(c, environment, "SONDE_TOKEN", c->token, sizeof(c->token));
+	c->on = read_switches(c, environment);
 	read_text(c, environment, "SONDE_LOG", c->log, sizeof(c->log));
+	if (!c->on)
+		return false;
+	read_text(c, environment, "SONDE_TOKEN", c->token, sizeof(c->token));
 	read_bytes(c, environment, "SONDE_HEAP_RATE", &c->heap_rate);
 	read_hz(c, environment);
 	read_time(c, environment, "SONDE_OFF_AFTER", &c->off_after_s);
-	c->index = !index || strcmp(index, "0") != 0;
+	if (index)
+		c->index = strcmp(index, "0") != 0;
 	/* Without the protection that was asked for, nothing is shown. */
 	if (token && strlen(token) >= sizeof(c->token))
 		c->addr[0] = '\0';

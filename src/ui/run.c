@@ -24,13 +24,17 @@ enum { OURS = 125, NOT_STARTED = 126, NOT_FOUND = 127 };
 /* Where a program is found that says nothing else. */
 static const char default_addr[] = "localhost:8070";
 
-enum { FLAG_LIB = 5, FLAG_HELP, NFLAGS };
+enum { FLAG_PRESET = 1, FLAG_LIB = 6, FLAG_HELP, NFLAGS };
 
 const struct run_flag run_flags[] = {
 	{ "addr", "SONDE_ADDR", "address",
 	  "Where to serve profiles: host:port, :port for all addresses, or unix:/path\n"
-	  "localhost:8070 if neither this nor SONDE_ADDR is set",
+	  "localhost:8070 if neither this nor the environment says",
 	  RUN_TEXT },
+	[FLAG_PRESET] = { "preset", "SONDE_PRESET", "name",
+			  "Address, rates and log of one of enable-profiler, pprof-addr,\n"
+			  "profiling-config, build-profiled, contention; see libsonde(3)",
+			  RUN_TEXT },
 	{ "heap-rate", "SONDE_HEAP_RATE", "bytes",
 	  "Sample one allocation in so many bytes, on average\n"
 	  "524288 if not set; 1 samples every one, 0 none",
@@ -218,12 +222,28 @@ static int preload(const char *library, struct err *err)
 	return setenv("LD_PRELOAD", list, 1) ? err_set(err, -errno, "%m") : 0;
 }
 
+/* Whether the environment has one of the switches of libsonde(3) that come with an address. */
+static bool has_address(void)
+{
+	const struct str ending = STR("_PPROF_ADDR=");
+	const char *addr = getenv("SONDE_ADDR"), *preset = getenv("SONDE_PRESET");
+	const char *enable = getenv("ENABLE_PROFILER");
+
+	for (char **at = environ; *at; at++) {
+		const char *equals = strchr(*at, '=');
+		struct str name = { *at, equals ? (size_t)(equals - *at) + 1 : 0 };
+
+		if (equals && equals[1] && str_ends(name, ending))
+			return true;
+	}
+	return (addr && *addr) || (preset && *preset) || (enable && strcmp(enable, "true") == 0);
+}
+
 static int set_environment(const struct run *r, struct err *err)
 {
-	const char *addr = getenv("SONDE_ADDR");
 	char pid[16];
 
-	if (!addr || !*addr)
+	if (!r->values[FLAG_PRESET] && !has_address())
 		setenv("SONDE_ADDR", default_addr, 1);
 	/* Programs that this one starts would find the address taken, and complain. */
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
