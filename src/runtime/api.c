@@ -6,6 +6,7 @@
 #include "runtime/agent.h"
 #include "runtime/buf.h"
 #include "runtime/heap.h"
+#include "runtime/labels.h"
 #include "runtime/listen.h"
 #include "runtime/os.h"
 
@@ -98,6 +99,32 @@ uint64_t sonde_set_heap_rate(uint64_t bytes)
 unsigned sonde_set_cpu_hz(unsigned hz)
 {
 	return sonde__agent_set_cpu_hz(hz);
+}
+
+int sonde_label_set(const char *key, const char *value)
+{
+	int before = errno, rc = sonde__labels_set(key, value);
+
+	errno = before;
+	return rc;
+}
+
+void sonde_label_clear(const char *key)
+{
+	if (key)
+		sonde_label_set(key, NULL);
+	else
+		sonde__labels_use(0);
+}
+
+unsigned sonde_label_save(void)
+{
+	return sonde__labels_now();
+}
+
+void sonde_label_restore(unsigned saved)
+{
+	sonde__labels_use(saved);
 }
 
 /* Splits lines into names and values, in place. */

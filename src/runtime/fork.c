@@ -17,9 +17,10 @@
 static _Atomic(const struct sonde__fork_part *) parts[SONDE__FORK_PARTS];
 static atomic_bool registered;
 
-/* Held from prepare() on: one fork at a time, which makes the next variable its own. */
+/* Held from prepare() on: one fork at a time, which makes the next variables its own. */
 static struct sonde__lock forking;
 static bool was_blocked;
+static const struct sonde__fork_part *taking_part[SONDE__FORK_PARTS];
 
 /* Bit of SIGPROF in the kernel's set of signals. */
 #define PROF (1ull << (SIGPROF - 1))
@@ -50,6 +51,7 @@ static void prepare(void)
 	for (unsigned i = 0; i < SONDE__FORK_PARTS; i++) {
 		const struct sonde__fork_part *part = atomic_load(&parts[i]);
 
+		taking_part[i] = part;
 		if (part && part->prepare)
 			part->prepare();
 	}
@@ -60,7 +62,7 @@ static void finish(bool child)
 	bool blocked = was_blocked;
 
 	for (unsigned i = SONDE__FORK_PARTS; i-- > 0;) {
-		const struct sonde__fork_part *part = atomic_load(&parts[i]);
+		const struct sonde__fork_part *part = taking_part[i];
 		void (*call)(void) = !part ? NULL : child ? part->child : part->parent;
 
 		if (call)

@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "runtime/labels.h"
 #include "runtime/next.h"
 #include "runtime/thread.h"
 
@@ -54,6 +55,7 @@ static void *begin(void *record)
 	uintptr_t high = (here + 2 * sizeof(void *) + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
 	uintptr_t low = t->stack_size < high ? high - t->stack_size : 0;
 
+	sonde__labels_use(t->labels);
 	sonde__thread_begin(t, low, high);
 	return start(arg);
 }
@@ -71,6 +73,7 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(voi
 	if (!t)
 		return next(thread, attr, start, arg);
 	t->stack_size = stack_size(attr);
+	t->labels = sonde__labels_now();
 	failed = next(thread, attr, begin, t);
 	if (failed)
 		sonde__thread_end(t);

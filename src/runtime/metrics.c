@@ -105,6 +105,8 @@ void sonde__metrics_page(struct sonde__buf *b)
 	add(b, "sonde_stacks_broken_total", "counter",
 	    "Stacks that ended before the first function of their thread.",
 	    atomic_load(&s->unwind_broken));
+	add(b, "sonde_labels_lost_total", "counter", "Labels there was no room for.",
+	    atomic_load(&s->labels_lost));
 	add(b, "sonde_requests_total", "counter", "Requests answered.", requests);
 	add(b, "sonde_requests_failed_total", "counter", "Of those, with an error.", failures);
 	add(b, "sonde_sent_bytes_total", "counter", "Bytes of answers.", bytes_sent);

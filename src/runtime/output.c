@@ -147,7 +147,7 @@ void sonde__output_comment(struct sonde__output *o, const char *text)
 
 /* The label of another profile, in words that sonde__output_add() takes. */
 static struct sonde__label label_in_words(const struct sonde__output *o, const struct label *l,
-					  char words[3][64])
+					  char words[3][128])
 {
 	const uint32_t numbers[3] = { l->key, l->text, l->unit };
 
@@ -163,7 +163,7 @@ static void subtract_sample(struct sonde__output *o, const struct sonde__output 
 			    const struct sample *s)
 {
 	struct sonde__label labels[SONDE__LABELS];
-	char words[SONDE__LABELS][3][64];
+	char words[SONDE__LABELS][3][128];
 	int64_t values[SONDE__TYPES];
 
 	for (size_t i = 0; i < SONDE__TYPES; i++)

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SONDE__TYPES = 4, SONDE__LABELS = 8 };
+enum { SONDE__TYPES = 4, SONDE__LABELS = 16 };
 
 struct sonde__value_type {
 	const char *type, *unit;

@@ -47,6 +47,7 @@ struct sonde__stats {
 	atomic_ullong cpu_lost;      /* ... that no buffer had room for */
 	atomic_ullong truncated;     /* stacks deeper than SONDE__DEPTH */
 	atomic_ullong unwind_broken; /* stacks that ended before the thread's first function */
+	atomic_ullong labels_lost;   /* labels that no table had room for */
 	atomic_ullong own_ns;        /* CPU time of the agent, sampled slow paths */
 	atomic_ullong own_bytes;     /* memory mapped by os.h */
 };

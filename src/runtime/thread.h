@@ -34,6 +34,7 @@ struct sonde__thread {
 	uint64_t random;                 /* state of its generator, never 0 */
 	void *(*start)(void *);          /* its first function; NULL: not known */
 	void *arg;
+	uint32_t labels; /* of the thread that started it; labels.h */
 	/* cpu.c, cpu-timer.c */
 	atomic_uint armed;    /* the profile it takes part in; 0: none */
 	int fd;               /* of its perf event; -1: it has a timer instead */
@@ -52,6 +53,7 @@ struct sonde__tls {
 	struct sonde__thread *self; /* NULL: not made yet */
 	int inside;                 /* the runtime itself is at work: its calls are not counted */
 	int ended;                  /* the last destructors run: there is no 'self' any more */
+	uint32_t labels;            /* labels.h */
 };
 extern __thread struct sonde__tls sonde__tls __attribute__((tls_model("initial-exec")));
 
