@@ -161,7 +161,7 @@ static void addresses_are_remembered_and_forgotten(void **state)
 	enum { N = 200000 };
 	uintptr_t base = 0x7f0000000000;
 	size_t before = sonde__live_count();
-	uint32_t missed;
+	uint64_t missed;
 
 	(void)state;
 	for (uintptr_t i = 0; i < N; i++) {
@@ -186,7 +186,7 @@ static void tables_stay_small_under_churn(void **state)
 {
 	static uintptr_t live[1000];
 	uint64_t random = 99, before = sonde__stats.own_bytes;
-	uint32_t missed;
+	uint64_t missed;
 
 	(void)state;
 	for (uint32_t i = 0; i < 2000000; i++) {
@@ -207,7 +207,7 @@ static void tables_stay_small_under_churn(void **state)
 
 static void an_address_that_comes_back_ends_what_was_there(void **state)
 {
-	uint32_t missed;
+	uint64_t missed;
 
 	(void)state;
 	assert_true(sonde__live_insert((void *)0x5000, 1, &missed));

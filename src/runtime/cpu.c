@@ -13,10 +13,12 @@
 #include "runtime/cpu.h"
 
 #include "runtime/agent.h"
+#include "runtime/buf.h"
 #include "runtime/cpu-perf.h"
 #include "runtime/cpu-timer.h"
 #include "runtime/fork.h"
 #include "runtime/guard.h"
+#include "runtime/labels.h"
 #include "runtime/os.h"
 #include "runtime/ring.h"
 #include "runtime/runtime.h"
@@ -35,6 +37,7 @@ enum {
 	FIRST_PROFILE = 2,
 	RING_BYTES = 128 << 10,
 	RINGS_MAX = 256 << 20, /* bytes of all rings */
+	COUNTS_MAX = 32 << 20, /* of rows: two million */
 	SCAN_EVERY = 10,       /* polls */
 	WATCH_EVERY = 10,      /* polls */
 	BUDGET = 100,          /* one part in so many of the CPU time may be ours */
@@ -58,8 +61,8 @@ static unsigned last_profile = FIRST_PROFILE - 1;
 static bool active;
 static unsigned asked_hz;
 static unsigned polls;
-static uint64_t *counts; /* per stack number */
-static size_t ncounts;
+static struct sonde__buf counts; /* rows */
+static struct sonde__index by_stack;
 static struct {
 	uint64_t now, cycles; /* at the start: how fast cycles are */
 	uint64_t own_cycles, cpu;
@@ -108,7 +111,8 @@ static void record(struct sonde__thread *t, const ucontext_t *uc, uint32_t ticks
 		add_lost(ticks);
 		return;
 	}
-	sonde__ring_push(ring, n, ticks);
+	sonde__ring_push(ring,
+			 &(struct sonde__ring_head){ (uint32_t)n, sonde__labels_now(), ticks });
 	atomic_fetch_add_explicit(&sonde__stats.cpu_samples, ticks, memory_order_relaxed);
 }
 
@@ -266,7 +270,8 @@ void sonde__cpu_thread_end(struct sonde__thread *t)
 		return;
 	}
 	room[0] = (uintptr_t)t->start;
-	sonde__ring_push(ring, 1, (uint32_t)left);
+	sonde__ring_push(ring,
+			 &(struct sonde__ring_head){ 1, sonde__labels_now(), (uint32_t)left });
 	atomic_fetch_add_explicit(&sonde__stats.cpu_samples, left, memory_order_relaxed);
 }
 
@@ -323,44 +328,50 @@ static const struct sonde__fork_part fork_part = {
 
 /* The rest is for one thread at a time. */
 
-static bool grow_counts(size_t n)
+static struct sonde__cpu_row *row_at(size_t i)
 {
-	size_t room = ncounts ? ncounts : 4096;
-	uint64_t *more;
-
-	while (room < n)
-		room *= 2;
-	more = sonde__map(room * sizeof(*more));
-	if (!more)
-		return false;
-	if (counts) {
-		memcpy(more, counts, ncounts * sizeof(*counts));
-		sonde__unmap(counts, ncounts * sizeof(*counts));
-	}
-	counts = more;
-	ncounts = room;
-	return true;
+	return (struct sonde__cpu_row *)(void *)counts.p + i;
 }
 
-static void count(const uint64_t *pcs, size_t n, uint32_t ticks)
+/* The row of a stack and its labels, made if need be; NULL when there is no room. */
+static struct sonde__cpu_row *find_row(uint32_t stack, uint32_t labels)
 {
-	uint32_t id = sonde__stack_intern(pcs, n, true);
+	const uint32_t key[] = { stack, labels };
+	uint32_t hash = sonde__hash(key, sizeof(key)), id;
+	struct sonde__cpu_row *row;
 
-	if (id == 0 || (id >= ncounts && !grow_counts(id + (size_t)1)))
-		add_lost(ticks);
+	for (size_t at = hash; (id = sonde__index_next(&by_stack, hash, &at)) != 0;)
+		if (row_at(id - 1)->stack == stack && row_at(id - 1)->labels == labels)
+			return row_at(id - 1);
+	row = sonde__buf_more(&counts, sizeof(*row));
+	if (!row)
+		return NULL;
+	row->stack = stack;
+	row->labels = labels;
+	if (sonde__index_put(&by_stack, hash, (uint32_t)(counts.n / sizeof(*row))))
+		return row;
+	counts.n -= sizeof(*row);
+	return NULL;
+}
+
+static void count(const uint64_t *pcs, const struct sonde__ring_head *head)
+{
+	uint32_t stack = sonde__stack_intern(pcs, head->n, true);
+	struct sonde__cpu_row *row = stack ? find_row(stack, head->labels) : NULL;
+
+	if (row)
+		row->ticks += head->ticks;
 	else
-		counts[id] += ticks;
+		add_lost(head->ticks);
 }
 
 static void drain(struct sonde__ring *ring)
 {
+	struct sonde__ring_head head;
 	const uint64_t *pcs;
-	uint32_t ticks;
-	size_t n;
 
-	for (pcs = sonde__ring_peek(ring, &n, &ticks); pcs;
-	     pcs = sonde__ring_peek(ring, &n, &ticks)) {
-		count(pcs, n, ticks);
+	for (pcs = sonde__ring_peek(ring, &head); pcs; pcs = sonde__ring_peek(ring, &head)) {
+		count(pcs, &head);
 		sonde__ring_drop(ring);
 	}
 }
@@ -537,9 +548,9 @@ static int begin_profile(unsigned hz)
 	atomic_store(&fine, sonde__perf_allowed());
 	asked_hz = hz;
 	polls = 0;
-	if (ncounts <= sonde__stack_count() && !grow_counts(sonde__stack_count() + 1))
-		return -ENOMEM;
-	memset(counts, 0, ncounts * sizeof(*counts));
+	sonde__buf_release(&counts);
+	sonde__index_release(&by_stack);
+	counts.max = COUNTS_MAX;
 	discard_all();
 	start_watch();
 	atomic_store(&running, ++last_profile);
@@ -575,28 +586,23 @@ int sonde__cpu_start(unsigned hz)
 	return r;
 }
 
-static struct sonde__cpu_row *make_rows(size_t *n, size_t *mapped)
+/* The rows, which are not ours any more. */
+static struct sonde__cpu_row *take_rows(size_t *n, size_t *mapped)
 {
+	struct sonde__cpu_row *rows, *row;
 	uint64_t gone = atomic_load(&lost);
-	struct sonde__cpu_row *rows;
 
-	*n = gone != 0;
-	for (size_t i = 1; i < ncounts; i++)
-		*n += counts[i] != 0;
-	*mapped = *n * sizeof(*rows);
-	rows = *n ? sonde__map(*mapped) : NULL;
-	if (!rows) {
-		*n = 0;
-		*mapped = 0;
-		return NULL;
-	}
-	*n = 0;
-	if (gone)
-		rows[(*n)++] = (struct sonde__cpu_row){ .stack = 0, .ticks = gone };
-	for (size_t i = 1; i < ncounts; i++)
-		if (counts[i])
-			rows[(*n)++] = (struct sonde__cpu_row){ (uint32_t)i, counts[i] };
-	return rows;
+	counts.full = false;
+	counts.max = 0;
+	row = gone ? sonde__buf_more(&counts, sizeof(*row)) : NULL;
+	if (row)
+		row->ticks = gone;
+	rows = row_at(0);
+	*n = counts.n / sizeof(*rows);
+	*mapped = counts.cap;
+	counts = (struct sonde__buf){ 0 };
+	sonde__index_release(&by_stack);
+	return *n ? rows : NULL;
 }
 
 /* Between profiles rings keep their first page only: that is where their indices are. */
@@ -627,7 +633,7 @@ struct sonde__cpu_row *sonde__cpu_stop(size_t *n, size_t *mapped, unsigned *hz)
 		disarm_all();
 		sonde__syscall(SYS_nanosleep, (long)&late, 0, 0, 0, 0, 0);
 		drain_all();
-		rows = make_rows(n, mapped);
+		rows = take_rows(n, mapped);
 		*hz = asked_hz;
 		release_rings();
 		active = false;

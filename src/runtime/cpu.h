@@ -22,9 +22,10 @@ enum {
 	SONDE__CPU_MAX_HZ = 1000,
 };
 
-/* Ticks of one stack. */
+/* Ticks of one stack, under one set of labels (labels.h). */
 struct sonde__cpu_row {
 	uint32_t stack; /* 0: lost */
+	uint32_t labels;
 	uint64_t ticks; /* overruns included */
 };
 

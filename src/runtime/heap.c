@@ -6,6 +6,7 @@
 #include "runtime/heap.h"
 
 #include "runtime/chance.h"
+#include "runtime/labels.h"
 #include "runtime/live.h"
 #include "runtime/lookup.h"
 #include "runtime/next.h"
@@ -26,8 +27,10 @@ enum {
 	TIMED = 64,       /* one of so many samples is timed */
 };
 
+_Static_assert((uint64_t)PER_PAGE *PAGES < 1 << SONDE__MARK_ROW_BITS, "numbers of rows fit");
+
 struct row {
-	uint32_t stack;
+	uint32_t stack, labels;
 	uint64_t size, rate;
 	atomic_ullong allocs, frees;
 };
@@ -127,7 +130,8 @@ static bool is_same(uint32_t number, const void *key)
 {
 	const struct row *a = row_at(number), *b = key;
 
-	return a->stack == b->stack && a->size == b->size && a->rate == b->rate;
+	return a->stack == b->stack && a->size == b->size && a->rate == b->rate &&
+	       a->labels == b->labels;
 }
 
 static uint32_t add_row(const struct row *key, uint64_t hash)
@@ -147,6 +151,7 @@ static uint32_t add_row(const struct row *key, uint64_t hash)
 	}
 	r = row_at(number);
 	r->stack = key->stack;
+	r->labels = key->labels;
 	r->size = key->size;
 	r->rate = key->rate;
 	atomic_store_explicit(&row_count, number, memory_order_release);
@@ -154,20 +159,34 @@ static uint32_t add_row(const struct row *key, uint64_t hash)
 	return number;
 }
 
-static uint32_t find_row(uint32_t stack, uint64_t size, uint64_t rate)
+static uint32_t find_row(const struct row *key)
 {
-	struct row key = { .stack = stack, .size = size, .rate = rate };
-	uint64_t hash = mix(mix(mix(stack) ^ size) ^ rate);
-	uint32_t number = sonde__lookup_find(&lookup, hash, is_same, &key);
+	uint64_t hash =
+		mix(mix(mix((uint64_t)key->labels << 32 | key->stack) ^ key->size) ^ key->rate);
+	uint32_t number = sonde__lookup_find(&lookup, hash, is_same, key);
 
 	if (number)
 		return number;
 	sonde__lock(&lock);
-	number = sonde__lookup_find(&lookup, hash, is_same, &key);
+	number = sonde__lookup_find(&lookup, hash, is_same, key);
 	if (!number)
-		number = add_row(&key, hash);
+		number = add_row(key, hash);
 	sonde__unlock(&lock);
 	return number;
+}
+
+/* Labels are given up before samples are. */
+static uint32_t row_of(uint32_t stack, uint64_t size, uint64_t rate)
+{
+	struct row key = {
+		.stack = stack, .labels = sonde__labels_now(), .size = size, .rate = rate
+	};
+	uint32_t number = stack ? find_row(&key) : 0;
+
+	if (number || !stack || key.labels == 0)
+		return number;
+	key.labels = 0;
+	return find_row(&key);
 }
 
 void sonde__heap_hide(const void *start, size_t bytes)
@@ -226,19 +245,19 @@ static void count_end(uint32_t number)
 
 static void record(const void *p, size_t size, uint64_t rate, const void *caller)
 {
-	uint32_t stack, row, missed = 0;
+	uint32_t row;
+	uint64_t missed = 0;
 
 	sonde__self(); /* with the bounds of its stack, the unwinder need not ask for each page */
-	stack = take_stack(caller);
-	row = stack ? find_row(stack, size, rate) : 0;
+	row = row_of(take_stack(caller), size, rate);
 	add_one(&sonde__stats.heap_samples);
-	if (!row || !sonde__live_insert(p, row, &missed)) {
+	if (!row || !sonde__live_insert(p, sonde__mark(row, sonde__now()), &missed)) {
 		add_one(&sonde__stats.heap_lost);
 		return;
 	}
 	add_one(&row_at(row)->allocs);
 	if (missed)
-		count_end(missed);
+		count_end(sonde__mark_row(missed));
 }
 
 _Atomic(void (*)(void)) sonde__heap_watcher;
@@ -273,27 +292,27 @@ void sonde__heap_forget(const void *p)
 	sonde__heap_ended(sonde__heap_take(p));
 }
 
-uint32_t sonde__heap_take(const void *p)
+uint64_t sonde__heap_take(const void *p)
 {
 	return sonde__live_remove(p);
 }
 
-void sonde__heap_ended(uint32_t taken)
+void sonde__heap_ended(uint64_t taken)
 {
 	if (taken)
-		count_end(taken);
+		count_end(sonde__mark_row(taken));
 }
 
-void sonde__heap_put_back(const void *p, uint32_t taken)
+void sonde__heap_put_back(const void *p, uint64_t taken)
 {
-	uint32_t missed = 0;
+	uint64_t missed = 0;
 
 	if (!taken)
 		return;
 	sonde__tls.inside++;
 	if (!sonde__live_insert(p, taken, &missed)) {
 		add_one(&sonde__stats.heap_lost);
-		count_end(taken);
+		count_end(sonde__mark_row(taken));
 	}
 	sonde__tls.inside--;
 }
@@ -311,6 +330,7 @@ struct sonde__heap_row *sonde__heap_snapshot(size_t *n, size_t *mapped)
 		rows[i].frees = atomic_load_explicit(&r->frees, memory_order_acquire);
 		rows[i].allocs = atomic_load_explicit(&r->allocs, memory_order_relaxed);
 		rows[i].stack = r->stack;
+		rows[i].labels = r->labels;
 		rows[i].size = r->size;
 		rows[i].rate = r->rate;
 	}
@@ -329,7 +349,9 @@ void sonde__heap_scale(const struct sonde__heap_row *row, int64_t values[4])
 	double factor = sonde__heap_factor(row->size, row->rate), size = (double)row->size;
 	double allocs = (double)row->allocs * factor;
 	double inuse = (double)(row->allocs - row->frees) * factor;
-	double fraction = (double)(mix(row->stack ^ mix(row->size)) >> 11) * 0x1p-53;
+	double fraction =
+		(double)(mix((uint64_t)row->labels << 32 ^ row->stack ^ mix(row->size)) >> 11) *
+		0x1p-53;
 
 	values[0] = (int64_t)(allocs + fraction);
 	values[1] = (int64_t)(allocs * size + 0.5);

@@ -2,8 +2,8 @@
  * heap.h - which stacks allocated how much, and what of it still lives
  *
  * Allocations are sampled with probability 1 - exp(-size/rate), as Go does; what is counted per
- * (stack, size, rate) is what was sampled, and is scaled when it is read, before anything is summed
- * up.
+ * (stack, size, rate, labels) is what was sampled, and is scaled when it is read, before anything
+ * is summed up.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -45,9 +45,9 @@ void sonde__heap_forget(const void *p);
  * realloc() may move, stay, or fail: 'p' is taken out before, as another thread may get its address
  * at once, and then either has ended or is put back.  0: 'p' was not known.
  */
-uint32_t sonde__heap_take(const void *p);
-void sonde__heap_ended(uint32_t taken);
-void sonde__heap_put_back(const void *p, uint32_t taken);
+uint64_t sonde__heap_take(const void *p);
+void sonde__heap_ended(uint64_t taken);
+void sonde__heap_put_back(const void *p, uint64_t taken);
 
 /* Frames of the C++ library between the host and our hook, from 'start' on: not shown. */
 void sonde__heap_hide(const void *start, size_t bytes);
@@ -60,9 +60,10 @@ extern _Atomic(void (*)(void)) sonde__heap_watcher;
 /* The random numbers of this thread, for tests. */
 void sonde__heap_seed(uint64_t seed);
 
-/* Raw counts of one (stack, size, rate). */
+/* Raw counts of one (stack, size, rate, labels). */
 struct sonde__heap_row {
 	uint32_t stack;
+	uint32_t labels; /* labels.h */
 	uint64_t size;
 	uint64_t allocs, frees; /* objects sampled, and of those freed */
 	uint64_t rate;          /* with which they were sampled */
@@ -88,6 +89,27 @@ void sonde__heap_reclaim(void);
 
 /* "glibc", "jemalloc", ... or NULL: calls of the host do not reach our hooks, so say so. */
 const char *sonde__heap_allocator(void);
+
+/*
+ * What is kept of a live sample in one word: the number of its row, from 1 on, and when it was
+ * allocated, in units of 2^17 ns of sonde__now().
+ */
+enum { SONDE__MARK_ROW_BITS = 24, SONDE__MARK_TIME_SHIFT = 17 };
+
+static inline uint64_t sonde__mark(uint32_t row, uint64_t now)
+{
+	return now >> SONDE__MARK_TIME_SHIFT << SONDE__MARK_ROW_BITS | row;
+}
+
+static inline uint32_t sonde__mark_row(uint64_t mark)
+{
+	return mark & ((1 << SONDE__MARK_ROW_BITS) - 1);
+}
+
+static inline uint64_t sonde__mark_time(uint64_t mark)
+{
+	return mark >> SONDE__MARK_ROW_BITS << SONDE__MARK_TIME_SHIFT;
+}
 
 /* For fork(): nobody changes anything while the process is copied; also no stacks. */
 void sonde__heap_lock(void);

@@ -22,7 +22,6 @@ enum {
 	KEYS = 64,
 	VALUES = 4096, /* of one key */
 	LABELS = 16384,
-	SETS = 65536,
 	CHUNK = 64 * 1024,
 	CHUNKS = 128, /* 8 MB of labels and sets */
 	LOOKUP_MAX = 2 << 20,
@@ -43,7 +42,7 @@ struct table {
 	size_t max;
 };
 
-static struct table labels = { .max = LABELS }, sets = { .max = SETS };
+static struct table labels = { .max = LABELS }, sets = { .max = SONDE__LABEL_SETS };
 
 static struct {
 	const char *text;

@@ -23,6 +23,7 @@ struct sonde__label; /* output.h */
 struct sonde__buf;
 
 enum {
+	SONDE__LABEL_SETS = 65536,
 	SONDE__LABEL_SET = 8,     /* labels of a thread at once */
 	SONDE__LABEL_KEY = 63,    /* bytes; longer ones are refused */
 	SONDE__LABEL_VALUE = 127, /* bytes; longer ones are cut */

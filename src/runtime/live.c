@@ -18,6 +18,7 @@ enum {
 	STRIPE_SHIFT = 64 - 5,
 	FIRST_LOG2 = 8, /* a page of entries */
 	TRIES = 1000,
+	WALKS = 10,
 	STUCK = 255, /* a place of the filter that stays */
 };
 
@@ -28,7 +29,7 @@ static const uint64_t nothing = 0, gone = 1;
 
 struct entry {
 	atomic_ullong p;
-	atomic_uint row;
+	atomic_ullong mark;
 };
 
 struct stripe {
@@ -120,9 +121,9 @@ static struct entry *find_room(uintptr_t table, uint64_t hash)
 	return &at[i];
 }
 
-static void store(struct entry *e, uint64_t p, uint32_t row)
+static void store(struct entry *e, uint64_t p, uint64_t mark)
 {
-	atomic_store_explicit(&e->row, row, memory_order_relaxed);
+	atomic_store_explicit(&e->mark, mark, memory_order_relaxed);
 	atomic_store_explicit(&e->p, p, memory_order_release);
 }
 
@@ -147,7 +148,7 @@ static bool rebuild(struct stripe *s)
 		uint64_t p = at[i].p;
 
 		if (p > gone)
-			store(find_room(table, hash_of((void *)p)), p, at[i].row);
+			store(find_room(table, hash_of((void *)p)), p, at[i].mark);
 	}
 	s->used = s->live;
 	atomic_store_explicit(&s->table, table, memory_order_release);
@@ -167,13 +168,13 @@ static bool has_room(struct stripe *s)
 	return s->used + 1 < capacity / 8 * 7;
 }
 
-static bool insert_locked(struct stripe *s, uint64_t hash, uint64_t p, uint32_t row,
-			  uint32_t *missed)
+static bool insert_locked(struct stripe *s, uint64_t hash, uint64_t p, uint64_t mark,
+			  uint64_t *missed)
 {
 	struct entry *e = find(atomic_load_explicit(&s->table, memory_order_relaxed), hash, p);
 
 	if (e) {
-		*missed = atomic_exchange_explicit(&e->row, row, memory_order_relaxed);
+		*missed = atomic_exchange_explicit(&e->mark, mark, memory_order_relaxed);
 		return true;
 	}
 	if (!has_room(s))
@@ -181,11 +182,11 @@ static bool insert_locked(struct stripe *s, uint64_t hash, uint64_t p, uint32_t 
 	e = find_room(atomic_load_explicit(&s->table, memory_order_relaxed), hash);
 	s->used += atomic_load_explicit(&e->p, memory_order_relaxed) == nothing;
 	s->live++;
-	store(e, p, row);
+	store(e, p, mark);
 	return true;
 }
 
-bool sonde__live_insert(const void *p, uint32_t row, uint32_t *missed)
+bool sonde__live_insert(const void *p, uint64_t mark, uint64_t *missed)
 {
 	uint64_t hash = hash_of(p);
 	struct stripe *s = stripe_of(hash);
@@ -193,7 +194,7 @@ bool sonde__live_insert(const void *p, uint32_t row, uint32_t *missed)
 
 	*missed = 0;
 	sonde__lock(&s->lock);
-	ok = insert_locked(s, hash, (uintptr_t)p, row, missed);
+	ok = insert_locked(s, hash, (uintptr_t)p, mark, missed);
 	sonde__unlock(&s->lock);
 	if (ok && !*missed)
 		sonde__filter_add(p);
@@ -245,13 +246,13 @@ static void leave(struct stripe *s)
 	sonde__tls.inside--;
 }
 
-uint32_t sonde__live_remove(const void *p)
+uint64_t sonde__live_remove(const void *p)
 {
 	uint64_t hash = hash_of(p);
 	struct stripe *s = stripe_of(hash);
 	uintptr_t table = atomic_load_explicit(&s->table, memory_order_acquire);
 	struct entry *e = find(table, hash, (uintptr_t)p);
-	uint32_t row = 0;
+	uint64_t mark = 0;
 
 	if (!e && atomic_load_explicit(&s->table, memory_order_relaxed) == table)
 		return 0;
@@ -260,13 +261,13 @@ uint32_t sonde__live_remove(const void *p)
 	table = atomic_load_explicit(&s->table, memory_order_relaxed);
 	e = find(table, hash, (uintptr_t)p);
 	if (e) {
-		row = atomic_load_explicit(&e->row, memory_order_relaxed);
+		mark = atomic_load_explicit(&e->mark, memory_order_relaxed);
 		clear(s, table, e);
 	}
 	leave(s);
-	if (row)
+	if (mark)
 		filter_drop(p);
-	return row;
+	return mark;
 }
 
 size_t sonde__live_count(void)
@@ -276,6 +277,44 @@ size_t sonde__live_count(void)
 	for (size_t i = 0; i < STRIPES; i++)
 		n += stripes[i].live;
 	return n;
+}
+
+static size_t copy_marks(uintptr_t table, uint64_t *to)
+{
+	const struct entry *at = entries_of(table);
+	size_t capacity = capacity_of(table), n = 0;
+
+	for (size_t i = 0; i < capacity; i++)
+		if (atomic_load_explicit(&at[i].p, memory_order_acquire) > gone)
+			to[n++] = atomic_load_explicit(&at[i].mark, memory_order_relaxed);
+	return n;
+}
+
+/* A table that is replaced meanwhile reads as zeros: once more, with the new one. */
+static void walk_stripe(struct stripe *s, void (*each)(uint64_t mark, void *ctx), void *ctx)
+{
+	uintptr_t table = 0;
+	uint64_t *marks = NULL;
+	size_t n = 0, bytes = 0;
+
+	for (int tries = 0;
+	     tries < WALKS && table != atomic_load_explicit(&s->table, memory_order_acquire);
+	     tries++) {
+		sonde__unmap(marks, bytes);
+		table = atomic_load_explicit(&s->table, memory_order_acquire);
+		bytes = capacity_of(table) * sizeof(*marks);
+		marks = sonde__map(bytes);
+		n = marks ? copy_marks(table, marks) : 0;
+	}
+	for (size_t i = 0; i < n; i++)
+		each(marks[i], ctx);
+	sonde__unmap(marks, bytes);
+}
+
+void sonde__live_walk(void (*each)(uint64_t mark, void *ctx), void *ctx)
+{
+	for (size_t i = 0; i < STRIPES; i++)
+		walk_stripe(&stripes[i], each, ctx);
 }
 
 void sonde__live_lock(void)

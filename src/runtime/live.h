@@ -34,13 +34,18 @@ static inline bool sonde__live_maybe(const void *p)
 void sonde__filter_add(const void *p);
 
 /*
- * Remembers that 'p' belongs to 'row' (not 0); '*missed' is the row of an allocation at the same
- * place whose end was not seen, or 0.  False when there is no room.
+ * Remembers 'mark' (not 0) of 'p'; '*missed' is the mark of an allocation at the same place whose
+ * end was not seen, or 0.  False when there is no room.
  */
-bool sonde__live_insert(const void *p, uint32_t row, uint32_t *missed);
-/* Forgets 'p'; its row, or 0 if it is not known. */
-uint32_t sonde__live_remove(const void *p);
+bool sonde__live_insert(const void *p, uint64_t mark, uint64_t *missed);
+/* Forgets 'p'; its mark, or 0 if it is not known. */
+uint64_t sonde__live_remove(const void *p);
 size_t sonde__live_count(void);
+/*
+ * Calls 'each' with the marks of all there are, without a lock: what comes or goes meanwhile may be
+ * among them or not.
+ */
+void sonde__live_walk(void (*each)(uint64_t mark, void *ctx), void *ctx);
 
 /* For fork(): nobody changes anything while the process is copied. */
 void sonde__live_lock(void);

@@ -59,7 +59,7 @@ static void *leave_arena(void *p, size_t size, size_t left)
 void *sonde__slow_realloc(void *p, size_t size, bool counted)
 {
 	size_t left;
-	uint32_t taken;
+	uint64_t taken;
 	void *q;
 
 	if (p && sonde__arena_has(p, &left))

@@ -5,6 +5,7 @@
  */
 #include "runtime/cpu.h"
 #include "runtime/http.h"
+#include "runtime/labels.h"
 #include "runtime/os.h"
 #include "runtime/profiles.h"
 #include "runtime/unwind.h"
@@ -49,6 +50,15 @@ static struct sonde__output *cpu_output(const struct sonde__job *job, uint64_t d
 	return sonde__output_new(&head);
 }
 
+static void add_row(struct sonde__output *o, const struct sonde__cpu_row *row,
+		    const int64_t *values)
+{
+	struct sonde__label labels[SONDE__LABEL_SET];
+	size_t n = sonde__labels_expand(row->labels, labels, SONDE__LABEL_SET);
+
+	sonde__output_add(o, row->stack, values, labels, n);
+}
+
 static void finish_cpu(struct sonde__job *job)
 {
 	uint64_t duration = sonde__now() - job->began;
@@ -65,7 +75,7 @@ static void finish_cpu(struct sonde__job *job)
 		int64_t v[SONDE__TYPES] = { ticks, ticks * (int64_t)(second / (hz ? hz : 1)) };
 
 		lost += rows[i].stack == 0 ? rows[i].ticks : 0;
-		sonde__output_add(o, rows[i].stack, v, NULL, 0);
+		add_row(o, &rows[i], v);
 	}
 	sonde__unmap(rows, mapped);
 	if (!o) {
@@ -74,6 +84,7 @@ static void finish_cpu(struct sonde__job *job)
 	}
 	sonde__comment_off(o, SONDE__CPU, "the CPU profile is");
 	sonde__comment_count(o, lost, "samples lost");
+	sonde__comment_labels(o);
 	sonde__comment_count(o, atomic_load(&sonde__stats.truncated),
 			     "stacks cut at the root since the start, they were too deep");
 	sonde__respond_profile(job, o, "profile", "");

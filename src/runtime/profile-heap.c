@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/heap.h"
+#include "runtime/labels.h"
 #include "runtime/os.h"
 #include "runtime/profiles.h"
 
@@ -16,6 +17,13 @@ static size_t count_heap(void)
 	return n;
 }
 
+/* Into room for SONDE__LABEL_SET and one more; how many. */
+static size_t label_row(const struct sonde__heap_row *r, struct sonde__label *to)
+{
+	to[0] = (struct sonde__label){ .key = "bytes", .number = (int64_t)r->size };
+	return 1 + sonde__labels_expand(r->labels, to + 1, SONDE__LABEL_SET);
+}
+
 static void add_rows(struct sonde__output *o)
 {
 	size_t n = 0, mapped = 0;
@@ -23,11 +31,11 @@ static void add_rows(struct sonde__output *o)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct sonde__heap_row *r = &rows[i];
-		struct sonde__label size = { .key = "bytes", .number = (int64_t)r->size };
+		struct sonde__label labels[1 + SONDE__LABEL_SET];
 		int64_t v[SONDE__TYPES];
 
 		sonde__heap_scale(r, v);
-		sonde__output_add(o, r->stack, v, &size, 1);
+		sonde__output_add(o, r->stack, v, labels, label_row(r, labels));
 	}
 	sonde__unmap(rows, mapped);
 }

@@ -56,6 +56,12 @@ void sonde__comment_count(struct sonde__output *o, uint64_t n, const char *what)
 	sonde__output_comment(o, line);
 }
 
+void sonde__comment_labels(struct sonde__output *o)
+{
+	sonde__comment_count(o, atomic_load(&sonde__stats.labels_lost),
+			     "labels not set since the start, there were too many different ones");
+}
+
 bool sonde__wants_names(const struct sonde__request *rq)
 {
 	char value[8];
@@ -84,6 +90,7 @@ static struct sonde__output *collect(const struct sonde__kind *k, const struct s
 	sonde__comment_off(o, SONDE__ALL, "the runtime is");
 	sonde__comment_off(o, SONDE__UNWIND, "unwinding is");
 	k->add(o, rq);
+	sonde__comment_labels(o);
 	return o;
 }
 

@@ -50,6 +50,8 @@ void sonde__respond_profile(struct sonde__job *job, struct sonde__output *o, con
 /* Comments on what a reader must know to trust the numbers: a part that is off, things lost. */
 void sonde__comment_off(struct sonde__output *o, enum sonde__part part, const char *what);
 void sonde__comment_count(struct sonde__output *o, uint64_t n, const char *what);
+/* That samples go without labels that should be there. */
+void sonde__comment_labels(struct sonde__output *o);
 
 /* A stack in a text: its addresses, and a line for each frame. */
 void sonde__text_stack(struct sonde__buf *b, uint32_t stack);
