@@ -95,6 +95,9 @@ struct sonde_options {
 	 * the defaults of one of the systems in docs/RUNTIME.md; what is given beside it wins.
 	 */
 	const char *preset;
+
+	/* 1: live samples of the heap carry their age; for one profile, ?age=1 does it. */
+	unsigned label_age;
 };
 #define SONDE_OPTIONS .size = sizeof(struct sonde_options)
 #define SONDE_OFF     UINT64_MAX

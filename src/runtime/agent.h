@@ -23,6 +23,7 @@ struct sonde__config {
 	unsigned cpu_hz;
 	uint64_t off_after_s; /* R88; 0: never */
 	bool index;           /* R16 */
+	bool label_age;       /* live samples of the heap carry their age */
 	unsigned presets;     /* those that are in force, a bit for each enum sonde__preset */
 	bool on;
 	char complaint[160]; /* about what could not be understood; for the log */

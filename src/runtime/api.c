@@ -58,6 +58,7 @@ static int read_options(const struct sonde_options *given, struct sonde__config 
 	if (o.no_index)
 		c->index = false;
 	c->off_after_s = o.off_after_s;
+	c->label_age = o.label_age != 0;
 	c->on = true;
 	return 0;
 }

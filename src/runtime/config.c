@@ -180,6 +180,7 @@ bool sonde__config_from_env(struct sonde__config *c, char **environment)
 {
 	const char *token = value_of(environment, "SONDE_TOKEN");
 	const char *index = value_of(environment, "SONDE_INDEX");
+	const char *age = value_of(environment, "SONDE_LABEL_AGE");
 
 	sonde__config_init(c);
 	if (!is_for_us(environment))
@@ -192,6 +193,7 @@ bool sonde__config_from_env(struct sonde__config *c, char **environment)
 	read_bytes(c, environment, "SONDE_HEAP_RATE", &c->heap_rate);
 	read_hz(c, environment);
 	read_time(c, environment, "SONDE_OFF_AFTER", &c->off_after_s);
+	c->label_age = age && strcmp(age, "1") == 0;
 	if (index)
 		c->index = strcmp(index, "0") != 0;
 	/* Without the protection that was asked for, nothing is shown. */

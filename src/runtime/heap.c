@@ -11,6 +11,7 @@
 #include "runtime/lookup.h"
 #include "runtime/next.h"
 #include "runtime/os.h"
+#include "runtime/peak.h"
 #include "runtime/runtime.h"
 #include "runtime/stacks.h"
 #include "runtime/unwind.h"
@@ -19,7 +20,7 @@
 
 enum {
 	PER_PAGE = 1024, /* rows */
-	PAGES = 1024,    /* a million rows, 40 MB */
+	PAGES = 1024,    /* a million rows, 48 MB */
 	LOOKUP_MAX = 16 << 20,
 	OWN_FRAMES = 8, /* at most so many of ours above the host's */
 	HIDDEN = 16,
@@ -32,10 +33,12 @@ _Static_assert((uint64_t)PER_PAGE *PAGES < 1 << SONDE__MARK_ROW_BITS, "numbers o
 struct row {
 	uint32_t stack, labels;
 	uint64_t size, rate;
+	int64_t weight; /* bytes that a sample stands for */
 	atomic_ullong allocs, frees;
 };
 
 static atomic_ullong rate_now;
+static atomic_llong live_bytes;
 
 /* Of this thread: the rate with which until_sample was drawn, 0 if it was not; random numbers. */
 static __thread struct {
@@ -154,6 +157,7 @@ static uint32_t add_row(const struct row *key, uint64_t hash)
 	r->labels = key->labels;
 	r->size = key->size;
 	r->rate = key->rate;
+	r->weight = (int64_t)((double)key->size * sonde__heap_factor(key->size, key->rate) + 0.5);
 	atomic_store_explicit(&row_count, number, memory_order_release);
 	sonde__lookup_add(&lookup, hash, number);
 	return number;
@@ -237,10 +241,16 @@ static void add_one(atomic_ullong *counter)
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-/* After everything else that was done for the object: snapshots read it first. */
+/* 'frees' come after everything else that was done for the object: snapshots read them first. */
 static void count_end(uint32_t number)
 {
-	atomic_fetch_add_explicit(&row_at(number)->frees, 1, memory_order_release);
+	struct row *r = row_at(number);
+	int64_t lived = atomic_load_explicit(&live_bytes, memory_order_relaxed);
+
+	if (lived > atomic_load_explicit(&sonde__peak_limit, memory_order_relaxed))
+		sonde__peak_passed(lived);
+	atomic_fetch_sub_explicit(&live_bytes, r->weight, memory_order_relaxed);
+	atomic_fetch_add_explicit(&r->frees, 1, memory_order_release);
 }
 
 static void record(const void *p, size_t size, uint64_t rate, const void *caller)
@@ -256,6 +266,7 @@ static void record(const void *p, size_t size, uint64_t rate, const void *caller
 		return;
 	}
 	add_one(&row_at(row)->allocs);
+	atomic_fetch_add_explicit(&live_bytes, row_at(row)->weight, memory_order_relaxed);
 	if (missed)
 		count_end(sonde__mark_row(missed));
 }
@@ -329,12 +340,45 @@ struct sonde__heap_row *sonde__heap_snapshot(size_t *n, size_t *mapped)
 
 		rows[i].frees = atomic_load_explicit(&r->frees, memory_order_acquire);
 		rows[i].allocs = atomic_load_explicit(&r->allocs, memory_order_relaxed);
-		rows[i].stack = r->stack;
-		rows[i].labels = r->labels;
-		rows[i].size = r->size;
-		rows[i].rate = r->rate;
+		sonde__heap_row_key((uint32_t)i + 1, &rows[i]);
 	}
 	return rows;
+}
+
+int64_t sonde__heap_live_bytes(void)
+{
+	return atomic_load_explicit(&live_bytes, memory_order_relaxed);
+}
+
+struct sonde__heap_live *sonde__heap_live_rows(size_t *n, size_t *mapped)
+{
+	uint32_t count = atomic_load_explicit(&row_count, memory_order_acquire);
+	struct sonde__heap_live *rows;
+
+	*n = 0;
+	*mapped = count * sizeof(*rows);
+	rows = count ? sonde__map(*mapped) : NULL;
+	if (!rows)
+		return NULL;
+	for (uint32_t i = 1; i <= count; i++) {
+		const struct row *r = row_at(i);
+		uint64_t frees = atomic_load_explicit(&r->frees, memory_order_acquire);
+		uint64_t live = atomic_load_explicit(&r->allocs, memory_order_relaxed) - frees;
+
+		if (live)
+			rows[(*n)++] = (struct sonde__heap_live){ i, (uint32_t)live };
+	}
+	return rows;
+}
+
+void sonde__heap_row_key(uint32_t number, struct sonde__heap_row *to)
+{
+	const struct row *r = row_at(number);
+
+	to->stack = r->stack;
+	to->labels = r->labels;
+	to->size = r->size;
+	to->rate = r->rate;
 }
 
 double sonde__heap_factor(uint64_t size, uint64_t rate)
@@ -362,6 +406,7 @@ void sonde__heap_scale(const struct sonde__heap_row *row, int64_t values[4])
 void sonde__heap_lock(void)
 {
 	sonde__lock(&lock);
+	sonde__peak_lock();
 	sonde__stacks_lock();
 	sonde__live_lock();
 }
@@ -370,5 +415,6 @@ void sonde__heap_unlock(void)
 {
 	sonde__live_unlock();
 	sonde__stacks_unlock();
+	sonde__peak_unlock();
 	sonde__unlock(&lock);
 }

@@ -84,6 +84,19 @@ void sonde__heap_scale(const struct sonde__heap_row *row, int64_t values[4]);
 /* 1 / (1 - exp(-size/rate)), for that. */
 double sonde__heap_factor(uint64_t size, uint64_t rate);
 
+/* Bytes that live, estimated; those that were allocated and freed without a sample are not in it.
+ */
+int64_t sonde__heap_live_bytes(void);
+
+/* peak.c: the numbers of all rows of which something lives, as sonde__heap_snapshot() gives rows.
+ */
+struct sonde__heap_live {
+	uint32_t row, live;
+};
+struct sonde__heap_live *sonde__heap_live_rows(size_t *n, size_t *mapped);
+/* What row 'number' counts: all but 'allocs' and 'frees'. */
+void sonde__heap_row_key(uint32_t number, struct sonde__heap_row *to);
+
 /* gc=1: gives back what allocators keep in caches (malloc_trim, mallctl, ... as there are). */
 void sonde__heap_reclaim(void);
 

@@ -33,6 +33,7 @@ static const struct {
 	{ "heap", "A sampling of memory allocations of live objects. You can specify the gc GET "
 		  "parameter to give back what allocators keep before taking the heap sample." },
 	{ "mutex", "Stack traces of holders of contended mutexes" },
+	{ "peak", "The heap when there was most of it" },
 	{ "profile",
 	  "CPU profile. You can specify the duration in the seconds GET parameter, and "
 	  "the rate in hz. After you get the profile file, use the go tool pprof command "

@@ -30,7 +30,7 @@ struct sonde__kind {
 };
 
 extern const struct sonde__kind sonde__kind_allocs, sonde__kind_block, sonde__kind_goroutine,
-	sonde__kind_heap, sonde__kind_mutex, sonde__kind_threadcreate;
+	sonde__kind_heap, sonde__kind_mutex, sonde__kind_peak, sonde__kind_threadcreate;
 /* All of them by name, and NULL. */
 extern const struct sonde__kind *const sonde__kinds[];
 
