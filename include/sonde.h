@@ -98,6 +98,9 @@ struct sonde_options {
 
 	/* 1: live samples of the heap carry their age; for one profile, ?age=1 does it. */
 	unsigned label_age;
+
+	/* Nanoseconds between two lines about memory in the log, at least 10 ms; 0: none. */
+	uint64_t memlog_ns;
 };
 #define SONDE_OPTIONS .size = sizeof(struct sonde_options)
 #define SONDE_OFF     UINT64_MAX
@@ -128,6 +131,12 @@ SONDE_API int sonde_is_on(void);
  */
 SONDE_API uint64_t sonde_set_heap_rate(uint64_t bytes);
 SONDE_API unsigned sonde_set_cpu_hz(unsigned hz);
+
+/*
+ * A line about the program's memory goes to the log at once, and then every 'ns' nanoseconds (at
+ * least 10 ms); 0: no more.  Returns the former period.
+ */
+SONDE_API uint64_t sonde_set_memlog(uint64_t ns);
 
 /* A request that came to the program's own server. */
 struct sonde_request {

@@ -5,12 +5,14 @@
  */
 #include "runtime/agent.h"
 
+#include "runtime/aside.h"
 #include "runtime/cpu.h"
 #include "runtime/fd.h"
 #include "runtime/fork.h"
 #include "runtime/guard.h"
 #include "runtime/heap.h"
 #include "runtime/job.h"
+#include "runtime/memlog.h"
 #include "runtime/os.h"
 #include "runtime/profiles.h"
 #include "runtime/runtime.h"
@@ -19,7 +21,6 @@
 #include "runtime/unwind.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -88,19 +89,6 @@ const char *sonde__cmdline(size_t *n)
 	return agent.cmdline;
 }
 
-static void futex_wait(atomic_uint *at, unsigned value, uint64_t ns)
-{
-	struct timespec t = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
-
-	sonde__syscall(SYS_futex, (long)at, FUTEX_WAIT_PRIVATE, (long)value, (long)&t, 0, 0);
-}
-
-static void futex_set(atomic_uint *at, unsigned value)
-{
-	atomic_store(at, value);
-	sonde__syscall(SYS_futex, (long)at, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
-}
-
 static void wake(void)
 {
 	if (sonde__fd_is_ours(&agent.wake[1]))
@@ -166,14 +154,14 @@ static void work_on_mounted(bool hurry)
 		*at = m->next;
 		sonde__job_log(&m->job);
 		/* From here on it is the caller's again. */
-		futex_set(&m->done, 1);
+		sonde__futex_set(&m->done, 1);
 	}
 }
 
 static void hand_over(struct mounted *m)
 {
 	while (!atomic_load(&m->done)) {
-		futex_wait(&m->done, 0, GONE_MS * ms);
+		sonde__futex_wait(&m->done, 0, GONE_MS * ms);
 		if (m->job.rq.gone && !atomic_load(&m->gone) && m->job.rq.gone(m->job.rq.ctx)) {
 			atomic_store(&m->gone, true);
 			wake();
@@ -214,6 +202,8 @@ static uint64_t deadline(void)
 		until = agent.next_poll;
 	if (agent.next_look < until)
 		until = agent.next_look;
+	if (sonde__memlog_next() < until)
+		until = sonde__memlog_next();
 	return until;
 }
 
@@ -310,6 +300,7 @@ static void wait_and_work(void)
 	sonde__server_work(fds, n);
 	work_on_mounted(false);
 	poll_cpu();
+	sonde__memlog_work();
 }
 
 static bool time_is_up(void)
@@ -329,6 +320,7 @@ static void wind_up(void)
 	sonde__unlock(&agent.lock);
 	sonde__heap_set_rate(0);
 	work_on_mounted(true);
+	sonde__aside_stop();
 	sonde__server_close(sonde__now() + DRAIN_MS * ms);
 }
 
@@ -348,7 +340,7 @@ static void *run_agent(void *unused)
 		wait_and_work();
 	wind_up();
 	account();
-	futex_set(&agent.ended, 1);
+	sonde__futex_set(&agent.ended, 1);
 	return NULL;
 }
 
@@ -375,6 +367,8 @@ static int start_thread(void)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	sonde__tls.inside++;
+	if (agent.config.memlog_ns)
+		sonde__aside_start();
 	rc = create_thread(STACK);
 	if (rc == EINVAL) /* a program with very much thread-local data */
 		rc = create_thread(0);
@@ -414,10 +408,12 @@ static void take_over(void)
 static void fork_child(void)
 {
 	sonde__server_forget();
+	sonde__aside_forget();
+	sonde__memstats_forget();
 	close_wake();
 	agent.arrived = NULL;
 	agent.taken = NULL;
-	if (agent.state == ON && agent.config.addr[0])
+	if (agent.state == ON && (agent.config.addr[0] || agent.config.memlog_ns))
 		atomic_store(&agent.orphan, true);
 	if (atomic_load(&agent.orphan))
 		atomic_store(&sonde__heap_watcher, take_over);
@@ -453,6 +449,7 @@ static void prepare(const struct sonde__config *c)
 	atomic_store(&agent.ended, 0);
 	atomic_store(&agent.stop, false);
 	sonde__log_open(c->log);
+	sonde__memlog_set(c->memlog_ns);
 	keep_cmdline();
 	sonde__modules_refresh();
 	sonde__threads_start();
@@ -526,7 +523,7 @@ void sonde__agent_stop(void)
 	atomic_store(&agent.stop, true);
 	wake();
 	while (!atomic_load(&agent.ended) && sonde__now() < until)
-		futex_wait(&agent.ended, 0, 50 * ms);
+		sonde__futex_wait(&agent.ended, 0, 50 * ms);
 	if (!atomic_load(&agent.ended))
 		return;
 	pthread_join(agent.thread, NULL);

@@ -22,6 +22,7 @@ struct sonde__config {
 	uint64_t heap_rate;
 	unsigned cpu_hz;
 	uint64_t off_after_s; /* R88; 0: never */
+	uint64_t memlog_ns;   /* between two lines about memory; 0: none */
 	bool index;           /* R16 */
 	bool label_age;       /* live samples of the heap carry their age */
 	unsigned presets;     /* those that are in force, a bit for each enum sonde__preset */
@@ -29,7 +30,12 @@ struct sonde__config {
 	char complaint[160]; /* about what could not be understood; for the log */
 };
 
-enum { SONDE__HEAP_RATE = 524288, SONDE__CPU_HZ = 100, SONDE__CPU_HZ_MAX = 1000 };
+enum {
+	SONDE__HEAP_RATE = 524288,
+	SONDE__CPU_HZ = 100,
+	SONDE__CPU_HZ_MAX = 1000,
+	SONDE__MEMLOG_NS_MIN = 10000000,
+};
 
 /* Ways of switching on that other systems have: a name for each, and what goes with it. */
 enum sonde__preset {
@@ -48,6 +54,9 @@ void sonde__config_init(struct sonde__config *c);
 bool sonde__config_preset(struct sonde__config *c, const char *name);
 /* Reads the environment; whether it asks to be switched on. */
 bool sonde__config_from_env(struct sonde__config *c, char **environment);
+
+/* A time as in "60s", "1m30s", "500ms", or in seconds, as ns; false if it is none. */
+bool sonde__parse_time(const char *text, uint64_t *ns);
 
 /* Starts the agent thread (and with it everything that is on).  0 or a negative errno. */
 int sonde__agent_start(const struct sonde__config *c);

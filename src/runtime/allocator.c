@@ -21,33 +21,74 @@ static const struct {
 	{ "tcmalloc", "tcmalloc" }, { "mimalloc", "mimalloc" }, { "ld-musl", "musl" },
 };
 
-static const char *name_of(const char *path)
+/* Of one that is linked into the program, what it shows. */
+static const char *name_by_symbol(void)
 {
-	const char *slash = path ? strrchr(path, '/') : NULL;
+	static const struct {
+		const char *symbol, *name;
+	} shown[] = {
+		{ "mallctl", "jemalloc" },
+		{ "MallocExtension_GetNumericProperty", "tcmalloc" },
+		{ "mi_process_info", "mimalloc" },
+	};
 
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+		if (dlsym(RTLD_DEFAULT, shown[i].symbol))
+			return shown[i].name;
+	return "an allocator of its own";
+}
+
+static const char *name_of(void *function)
+{
+	Dl_info info = { 0 };
+	const char *slash = NULL;
+
+	if (dladdr(function, &info) && info.dli_fname)
+		slash = strrchr(info.dli_fname, '/');
 	for (size_t i = 0; slash && i < sizeof(known) / sizeof(known[0]); i++)
 		if (strstr(slash, known[i].part))
 			return known[i].name;
-	return "an allocator of its own";
+	return name_by_symbol();
 }
 
 /*
  * The host calls what the lookup of its own symbols finds first.  That is not us if the program
  * defines malloc() itself, or if we were loaded after it had started.
  */
+static void *first_malloc(void)
+{
+	return dlsym(RTLD_DEFAULT, "malloc");
+}
+
+static bool is_our_own(void *function)
+{
+	Dl_info info = { 0 }, ours = { 0 };
+
+	return dladdr(function, &info) && dladdr((void *)is_our_own, &ours) &&
+	       info.dli_fbase == ours.dli_fbase;
+}
+
+/* Allocates only if nobody ever did: a thread that does gets an arena of its own. */
+const char *sonde__allocator(void)
+{
+	void *first = first_malloc();
+
+	if (first != (void *)malloc)
+		return name_of(first);
+	if (is_our_own((void *)sonde__next.malloc))
+		free(malloc(1)); /* now there is a next one */
+	return name_of((void *)sonde__next.malloc);
+}
+
 const char *sonde__heap_allocator(void)
 {
-	void *first = dlsym(RTLD_DEFAULT, "malloc");
-	Dl_info info = { 0 };
-
-	if (first != (void *)malloc) {
+	if (first_malloc() != (void *)malloc) {
 		sonde__say_off(SONDE__HEAP,
 			       "the program's malloc() cannot be hooked: it is its own, "
 			       "or libsonde was loaded too late");
 		return NULL;
 	}
-	free(malloc(1)); /* now there is a next one */
-	return dladdr((void *)sonde__next.malloc, &info) ? name_of(info.dli_fname) : NULL;
+	return sonde__allocator();
 }
 
 typedef int mallctl_fn(const char *, void *, size_t *, void *, size_t);

@@ -8,6 +8,7 @@
 #include "runtime/heap.h"
 #include "runtime/labels.h"
 #include "runtime/listen.h"
+#include "runtime/memlog.h"
 #include "runtime/os.h"
 
 #include <errno.h>
@@ -49,6 +50,8 @@ static int read_options(const struct sonde_options *given, struct sonde__config 
 	if (!copy(c->token, sizeof(c->token), o.token) || !copy(c->log, sizeof(c->log), o.log) ||
 	    o.cpu_hz > SONDE__CPU_HZ_MAX)
 		return -EINVAL;
+	if (o.memlog_ns && o.memlog_ns < SONDE__MEMLOG_NS_MIN)
+		return -EINVAL;
 	if (c->addr[0] && sonde__listen_parse(&l, c->addr))
 		return -EINVAL;
 	if (o.heap_rate)
@@ -59,6 +62,8 @@ static int read_options(const struct sonde_options *given, struct sonde__config 
 		c->index = false;
 	c->off_after_s = o.off_after_s;
 	c->label_age = o.label_age != 0;
+	if (o.memlog_ns)
+		c->memlog_ns = o.memlog_ns;
 	c->on = true;
 	return 0;
 }
@@ -126,6 +131,15 @@ unsigned sonde_label_save(void)
 void sonde_label_restore(unsigned saved)
 {
 	sonde__labels_use(saved);
+}
+
+uint64_t sonde_set_memlog(uint64_t ns)
+{
+	uint64_t least = SONDE__MEMLOG_NS_MIN;
+	uint64_t before = sonde__memlog_set(ns && ns < least ? least : ns);
+
+	sonde__agent_wake();
+	return before;
 }
 
 /* Splits lines into names and values, in place. */

@@ -84,7 +84,7 @@ static void complain(struct sonde__config *c, const char *name, const char *valu
 		      name, value);
 }
 
-/* A number with a unit: K, M, G for bytes; s, m, h for seconds. */
+/* A number with a unit: K, M, G. */
 static bool read_number(const char *text, const char *units, const uint64_t *factors, uint64_t *to)
 {
 	char digits[24];
@@ -111,13 +111,69 @@ static void read_bytes(struct sonde__config *c, char **environment, const char *
 		complain(c, name, value);
 }
 
-static void read_time(struct sonde__config *c, char **environment, const char *name, uint64_t *to)
+/* One part of a time: a number with "ms", "s", "m" or "h"; without one it is in seconds. */
+static const char *read_time_part(const char *text, uint64_t *ns)
 {
-	static const uint64_t factors[] = { 1, 60, 3600 };
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {
+		{ "ms", 1000000 },
+		{ "s", 1000000000 },
+		{ "m", 60000000000 },
+		{ "h", 3600000000000 },
+	};
+	char digits[12];
+	size_t n = strspn(text, "0123456789");
+	int64_t v;
+
+	if (n == 0 || n >= sizeof(digits))
+		return NULL;
+	memcpy(digits, text, n);
+	digits[n] = '\0';
+	sonde__parse_int(digits, &v);
+	text += n;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		size_t length = strlen(units[i].name);
+
+		if (strncmp(text, units[i].name, length) != 0)
+			continue;
+		return __builtin_mul_overflow((uint64_t)v, units[i].ns, ns) ? NULL : text + length;
+	}
+	return *text || __builtin_mul_overflow((uint64_t)v, 1000000000u, ns) ? NULL : text;
+}
+
+bool sonde__parse_time(const char *text, uint64_t *ns)
+{
+	uint64_t sum = 0, part;
+
+	do {
+		text = read_time_part(text, &part);
+		if (!text || __builtin_add_overflow(sum, part, &sum) || sum > INT64_MAX)
+			return false;
+	} while (*text);
+	*ns = sum;
+	return true;
+}
+
+static void read_time(struct sonde__config *c, char **environment, const char *name, uint64_t *ns)
+{
 	const char *value = value_of(environment, name);
 
-	if (value && *value && !read_number(value, "smh", factors, to))
+	if (value && *value && !sonde__parse_time(value, ns))
 		complain(c, name, value);
+}
+
+static void read_memlog(struct sonde__config *c, char **environment)
+{
+	static const char name[] = "SONDE_MEMLOG";
+	uint64_t ns = c->memlog_ns;
+
+	read_time(c, environment, name, &ns);
+	if (ns == 0 || ns >= SONDE__MEMLOG_NS_MIN)
+		c->memlog_ns = ns;
+	else
+		complain(c, name, value_of(environment, name));
 }
 
 static void read_hz(struct sonde__config *c, char **environment)
@@ -181,18 +237,22 @@ bool sonde__config_from_env(struct sonde__config *c, char **environment)
 	const char *token = value_of(environment, "SONDE_TOKEN");
 	const char *index = value_of(environment, "SONDE_INDEX");
 	const char *age = value_of(environment, "SONDE_LABEL_AGE");
+	uint64_t off_after = 0;
 
 	sonde__config_init(c);
 	if (!is_for_us(environment))
 		return false;
 	c->on = read_switches(c, environment);
+	read_memlog(c, environment);
+	c->on = c->on || c->memlog_ns;
 	read_text(c, environment, "SONDE_LOG", c->log, sizeof(c->log));
 	if (!c->on)
 		return false;
 	read_text(c, environment, "SONDE_TOKEN", c->token, sizeof(c->token));
 	read_bytes(c, environment, "SONDE_HEAP_RATE", &c->heap_rate);
 	read_hz(c, environment);
-	read_time(c, environment, "SONDE_OFF_AFTER", &c->off_after_s);
+	read_time(c, environment, "SONDE_OFF_AFTER", &off_after);
+	c->off_after_s = (off_after + 999999999) / 1000000000;
 	c->label_age = age && strcmp(age, "1") == 0;
 	if (index)
 		c->index = strcmp(index, "0") != 0;

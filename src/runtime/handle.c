@@ -7,6 +7,7 @@
  */
 #include "runtime/http.h"
 #include "runtime/job.h"
+#include "runtime/memstats.h"
 #include "runtime/os.h"
 #include "runtime/output.h"
 #include "runtime/profiles.h"
@@ -142,6 +143,17 @@ static void metrics(struct sonde__job *job)
 		       &body);
 }
 
+static void memstats(struct sonde__job *job)
+{
+	struct sonde__memstats s;
+	struct sonde__buf body = { 0 };
+
+	sonde__memstats(&s);
+	sonde__memstats_json(&body, &s);
+	sonde__respond(&job->rs, 200, "Content-Type: application/json; charset=utf-8\r\n" NOSNIFF,
+		       &body);
+}
+
 static void cmdline(struct sonde__job *job)
 {
 	struct sonde__buf body = { 0 };
@@ -182,6 +194,7 @@ static const struct {
 	{ "/metrics", metrics },
 	{ "/debug/pprof/", index_page },
 	{ "/debug/pprof/cmdline", cmdline },
+	{ "/debug/pprof/memstats", memstats },
 	{ "/debug/pprof/profile", sonde__profile_cpu },
 	{ "/debug/pprof/symbol", symbol },
 	{ "/debug/pprof/trace", sonde__profile_trace },

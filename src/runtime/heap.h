@@ -100,7 +100,9 @@ void sonde__heap_row_key(uint32_t number, struct sonde__heap_row *to);
 /* gc=1: gives back what allocators keep in caches (malloc_trim, mallctl, ... as there are). */
 void sonde__heap_reclaim(void);
 
-/* "glibc", "jemalloc", ... or NULL: calls of the host do not reach our hooks, so say so. */
+/* "glibc", "jemalloc", ...: what serves the host. */
+const char *sonde__allocator(void);
+/* The same, or NULL: calls of the host do not reach our hooks, so say so. */
 const char *sonde__heap_allocator(void);
 
 /*

@@ -84,7 +84,7 @@ static void write_syslog(const char *line, size_t n)
 
 void sonde__log(const char *fmt, ...)
 {
-	char line[1024], stamp[32];
+	char line[2048], stamp[32];
 	size_t n;
 	va_list args;
 

@@ -5,6 +5,8 @@
  */
 #include "runtime/heap.h"
 #include "runtime/job.h"
+#include "runtime/memstats.h"
+#include "runtime/os.h"
 #include "runtime/output.h"
 #include "runtime/runtime.h"
 #include "runtime/stacks.h"
@@ -77,6 +79,75 @@ static void add_time(struct sonde__buf *b)
 			  ns / 1000000000u, ns % 1000000000u);
 }
 
+/* Names are those of Prometheus' library for Go, with our prefix. */
+static void add_memory(struct sonde__buf *b, const struct sonde__memstats *s)
+{
+	const struct {
+		const char *name, *type, *help;
+		uint64_t value;
+	} rows[] = {
+		{ "alloc_bytes", "gauge", "Bytes the program has allocated.", s->alloc },
+		{ "alloc_bytes_total", "counter", "Bytes it has ever allocated.", s->total_alloc },
+		{ "sys_bytes", "gauge", "Private memory it can write to.", s->sys },
+		{ "mallocs_total", "counter", "Allocations.", s->mallocs },
+		{ "frees_total", "counter", "Of those, the ones that were freed.", s->frees },
+		{ "heap_alloc_bytes", "gauge", "The same as alloc_bytes.", s->heap_alloc },
+		{ "heap_sys_bytes", "gauge", "Bytes of the heap.", s->heap_sys },
+		{ "heap_idle_bytes", "gauge", "Of those, not in use.", s->heap_idle },
+		{ "heap_inuse_bytes", "gauge", "Of those, in use.", s->heap_inuse },
+		{ "heap_released_bytes", "gauge", "Idle, and given back.", s->heap_released },
+		{ "heap_objects", "gauge", "Allocations that live.", s->heap_objects },
+		{ "stack_inuse_bytes", "gauge", "Stacks, what is present.", s->stack_inuse },
+		{ "stack_sys_bytes", "gauge", "Stacks.", s->stack_sys },
+		{ "mspan_inuse_bytes", "gauge", "Tables of the allocator.", s->mspan_inuse },
+		{ "mspan_sys_bytes", "gauge", "Tables of the allocator.", s->mspan_sys },
+		{ "buck_hash_sys_bytes", "gauge", "Memory of the runtime.", s->buck_hash_sys },
+		{ "other_sys_bytes", "gauge", "The rest of sys_bytes.", s->other_sys },
+		{ "gc_total", "counter", "Times memory was given back on request.", s->num_gc },
+	};
+	char name[64];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		sonde__format(name, sizeof(name), "sonde_memstats_%s", rows[i].name);
+		add(b, name, rows[i].type, rows[i].help, rows[i].value);
+	}
+}
+
+static void add_seconds(struct sonde__buf *b, const char *name, const char *help, uint64_t ns)
+{
+	sonde__buf_format(b, "# HELP %s %s\n# TYPE %s gauge\n%s %llu.%09llu\n", name, help, name,
+			  name, (unsigned long long)(ns / 1000000000),
+			  (unsigned long long)(ns % 1000000000));
+}
+
+static void add_process(struct sonde__buf *b, const struct sonde__process_memory *m)
+{
+	if (m->statm_error == 0) {
+		add(b, "process_resident_memory_bytes", "gauge", "Resident memory size in bytes.",
+		    m->rss);
+		add(b, "process_virtual_memory_bytes", "gauge", "Virtual memory size in bytes.",
+		    m->vms);
+	}
+	if (m->status_error)
+		return;
+	add(b, "sonde_process_resident_max_bytes", "gauge", "Most there ever was.", m->hwm);
+	add(b, "sonde_process_swap_bytes", "gauge", "Memory that is in swap.", m->swap);
+	add(b, "sonde_process_locked_bytes", "gauge", "Memory that is locked.", m->locked);
+}
+
+static void add_memstats(struct sonde__buf *b)
+{
+	struct sonde__memstats s;
+
+	sonde__memstats(&s);
+	add_memory(b, &s);
+	add_seconds(b, "sonde_memstats_last_gc_time_seconds",
+		    "When memory was last given back on request.", s.last_gc);
+	add_seconds(b, "sonde_memstats_age_seconds", "How old the numbers of the allocator are.",
+		    s.age);
+	add_process(b, &s.process);
+}
+
 void sonde__metrics_page(struct sonde__buf *b)
 {
 	const struct sonde__stats *s = &sonde__stats;
@@ -110,4 +181,5 @@ void sonde__metrics_page(struct sonde__buf *b)
 	add(b, "sonde_requests_total", "counter", "Requests answered.", requests);
 	add(b, "sonde_requests_failed_total", "counter", "Of those, with an error.", failures);
 	add(b, "sonde_sent_bytes_total", "counter", "Bytes of answers.", bytes_sent);
+	add_memstats(b);
 }

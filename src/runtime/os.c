@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <stdarg.h>
 #include <string.h>
@@ -142,6 +143,19 @@ void sonde__unlock(struct sonde__lock *l)
 {
 	if (atomic_exchange_explicit(&l->state, 0, memory_order_release) == 2)
 		sonde__syscall(SYS_futex, (long)&l->state, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
+void sonde__futex_wait(atomic_uint *at, unsigned value, uint64_t ns)
+{
+	struct timespec t = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+
+	sonde__syscall(SYS_futex, (long)at, FUTEX_WAIT_PRIVATE, (long)value, (long)&t, 0, 0);
+}
+
+void sonde__futex_set(atomic_uint *at, unsigned value)
+{
+	atomic_store(at, value);
+	sonde__syscall(SYS_futex, (long)at, FUTEX_WAKE_PRIVATE, INT_MAX, 0, 0, 0);
 }
 
 /* Reads until the end or until 'cap' bytes are there; negative errno. */

@@ -43,6 +43,11 @@ void sonde__lock(struct sonde__lock *l);
 bool sonde__trylock(struct sonde__lock *l);
 void sonde__unlock(struct sonde__lock *l);
 
+/* Waits up to 'ns' while the word is 'value'; may return earlier. */
+void sonde__futex_wait(atomic_uint *at, unsigned value, uint64_t ns);
+/* Sets it, and wakes everybody who waits. */
+void sonde__futex_set(atomic_uint *at, unsigned value);
+
 /* The whole of a (small) file into mapped memory; NULL on failure.  Free with sonde__unmap(). */
 char *sonde__slurp(const char *path, size_t max, size_t *size, size_t *mapped);
 

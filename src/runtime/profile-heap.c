@@ -7,6 +7,7 @@
 #include "runtime/heap.h"
 #include "runtime/http.h"
 #include "runtime/labels.h"
+#include "runtime/memstats.h"
 #include "runtime/os.h"
 #include "runtime/peak.h"
 #include "runtime/profiles.h"
@@ -207,11 +208,14 @@ static void heap_text(struct sonde__buf *b, const struct sonde__request *rq, int
 {
 	size_t n = 0, mapped = 0;
 	struct sonde__heap_row *r = sonde__heap_snapshot(&n, &mapped);
+	struct sonde__memstats s;
 
 	(void)rq;
 	(void)debug;
+	sonde__memstats(&s);
 	text_rows(b, r, n);
 	sonde__unmap(r, mapped);
+	sonde__memstats_text(b, &s);
 }
 
 static void peak_text(struct sonde__buf *b, const struct sonde__request *rq, int64_t debug)

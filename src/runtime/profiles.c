@@ -5,8 +5,8 @@
  */
 #include "runtime/profiles.h"
 
-#include "runtime/heap.h"
 #include "runtime/http.h"
+#include "runtime/memstats.h"
 #include "runtime/os.h"
 #include "runtime/unwind.h"
 
@@ -196,7 +196,7 @@ void sonde__profile_named(struct sonde__job *job, const char *name)
 		return;
 	}
 	if (strcmp(name, "heap") == 0 && sonde__int_param(&job->rq, "gc") > 0)
-		sonde__heap_reclaim();
+		sonde__memstats_collect();
 	debug = sonde__int_param(&job->rq, "debug");
 	if (debug != 0)
 		respond_text(job, debug);

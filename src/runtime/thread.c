@@ -28,6 +28,8 @@ enum {
 	CHUNKS = 16,      /* two million threads at once */
 };
 
+enum { AGENT, ASIDE, OURS };
+
 __thread struct sonde__tls sonde__tls __attribute__((tls_model("initial-exec")));
 
 static struct sonde__lock lock;
@@ -37,8 +39,8 @@ static struct sonde__thread *free_ones;
 static uint32_t nrecords;
 static unsigned nloose;
 
-static atomic_int on_pid; /* the process whose threads we follow; 0: none */
-static atomic_int agent_tid;
+static atomic_int on_pid;         /* the process whose threads we follow; 0: none */
+static atomic_int our_tids[OURS]; /* of our own threads, which are not followed */
 static pthread_key_t key;
 static bool has_key;
 
@@ -271,11 +273,19 @@ static void say_goodbye(void *self)
 	sonde__thread_end(t);
 }
 
-void sonde__thread_is_agent(void)
+static bool is_ours(int tid)
+{
+	for (int i = 0; i < OURS; i++)
+		if (tid == atomic_load(&our_tids[i]))
+			return true;
+	return false;
+}
+
+static void is_not_followed(int which)
 {
 	struct sonde__thread *t = sonde__tls.self;
 
-	atomic_store(&agent_tid, sonde__tid());
+	atomic_store(&our_tids[which], sonde__tid());
 	sonde__tls.self = NULL;
 	sonde__tls.ended = 1;
 	if (!t)
@@ -284,6 +294,16 @@ void sonde__thread_is_agent(void)
 	sonde__lock(&lock);
 	give_back(t);
 	sonde__unlock(&lock);
+}
+
+void sonde__thread_is_agent(void)
+{
+	is_not_followed(AGENT);
+}
+
+void sonde__thread_is_aside(void)
+{
+	is_not_followed(ASIDE);
 }
 
 /* A table from tid to "known", so that ten thousand threads are not compared with each other. */
@@ -326,7 +346,7 @@ static bool add_found(const struct known *k, int tid)
 {
 	struct sonde__thread *t;
 
-	if (tid <= 0 || tid == atomic_load(&agent_tid) || *slot_of(k, tid) == tid)
+	if (tid <= 0 || is_ours(tid) || *slot_of(k, tid) == tid)
 		return false;
 	sonde__lock(&lock);
 	t = take(tid);
@@ -415,7 +435,8 @@ static void in_child(void)
 	}
 	if (self)
 		atomic_store(&self->tid, sonde__tid());
-	atomic_store(&agent_tid, 0);
+	for (int i = 0; i < OURS; i++)
+		atomic_store(&our_tids[i], 0);
 	atomic_store(&on_pid, 0);
 	sonde__unlock(&lock);
 }

@@ -84,6 +84,7 @@ void sonde__threads_scan(void);
 
 /* The agent says who it is when it starts: it is no thread of the host, and never sampled. */
 void sonde__thread_is_agent(void);
+void sonde__thread_is_aside(void); /* the same for aside.c's */
 
 /* hooks-thread.c: a record for a thread to be started; it begins; it ends, or never began. */
 struct sonde__thread *sonde__thread_reserve(void *(*start)(void *), void *arg);

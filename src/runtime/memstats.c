@@ -1,0 +1,301 @@
+/*
+ * memstats.c - how much memory the host has, in the words of Go's runtime.MemStats
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/memstats.h"
+
+#include "runtime/agent.h"
+#include "runtime/aside.h"
+#include "runtime/fd.h"
+#include "runtime/heap.h"
+#include "runtime/os.h"
+#include "runtime/runtime.h"
+#include "runtime/thread.h"
+
+#include <sys/auxv.h>
+#include <time.h>
+
+static const uint64_t ms = 1000000;
+enum {
+	COUNT_MS = 200,    /* to wait for the allocator */
+	COLLECT_MS = 2000, /* to wait for it to give back what it keeps */
+	SHARE = 200,       /* counting may hold up the host for one part in so many of the time */
+	CHEAP_MS = 1,      /* ... unless it is quicker than that */
+	STACK_STEP = 64,   /* pages of a stack to look at in one go */
+};
+
+/* What the allocator said.  The first is the aside thread's while that is at work. */
+static struct {
+	struct sonde__allocator_count count;
+	uint64_t at, took; /* ns */
+} fresh, last;
+
+static bool told; /* that the allocator does not answer */
+
+static struct {
+	uint64_t count, cpu_ns, total_ns, last_end;
+	uint64_t ns[SONDE__PAUSES], end[SONDE__PAUSES];
+} pauses;
+
+static uint64_t most_total; /* TotalAlloc as it was last shown */
+
+static void count_aside(void)
+{
+	uint64_t start = sonde__now();
+
+	sonde__allocator_count(&fresh.count);
+	fresh.at = sonde__now();
+	fresh.took = fresh.at - start;
+}
+
+/*
+ * Some allocators count under their lock, for long if they have millions of free blocks.  Such a
+ * count is used for some time.
+ */
+static bool is_recent(uint64_t now)
+{
+	return last.at && last.took > CHEAP_MS * ms && now - last.at < last.took * SHARE;
+}
+
+static void ask_allocator(void)
+{
+	if (is_recent(sonde__now()))
+		return;
+	if (!sonde__aside_run(count_aside, COUNT_MS * ms) && !told) {
+		told = true;
+		sonde__log("the allocator does not tell its numbers within %d ms: what is shown "
+			   "may be old",
+			   COUNT_MS);
+	}
+	if (!sonde__aside_is_idle() || fresh.at == last.at)
+		return;
+	last = fresh;
+	told = false;
+}
+
+void sonde__memstats_forget(void)
+{
+	fresh = last;
+	told = false;
+}
+
+static void collect_aside(void)
+{
+	uint64_t start = sonde__now(), cpu = sonde__thread_cpu();
+	uint64_t at = pauses.count % SONDE__PAUSES;
+
+	sonde__heap_reclaim();
+	pauses.ns[at] = sonde__now() - start;
+	pauses.last_end = sonde__wall();
+	pauses.end[at] = pauses.last_end;
+	pauses.total_ns += pauses.ns[at];
+	pauses.cpu_ns += sonde__thread_cpu() - cpu;
+	pauses.count++;
+}
+
+void sonde__memstats_collect(void)
+{
+	sonde__aside_run(collect_aside, COLLECT_MS * ms);
+	last.took = 0; /* numbers from before do not do any more */
+}
+
+/* What was sampled, scaled to what there was; sums of what only grows only grow. */
+struct estimate {
+	double mallocs, frees, bytes, freed;
+	double by_size[SONDE__SIZES][2];
+};
+
+/* Powers of two from 16 on. */
+static unsigned class_of(uint64_t size)
+{
+	unsigned n = 0;
+
+	while (n + 1 < SONDE__SIZES && (16ull << n) < size)
+		n++;
+	return n;
+}
+
+static void estimate(struct estimate *e)
+{
+	size_t n = 0, mapped = 0;
+	struct sonde__heap_row *rows = sonde__heap_snapshot(&n, &mapped);
+
+	*e = (struct estimate){ 0 };
+	for (size_t i = 0; i < n; i++) {
+		const struct sonde__heap_row *r = &rows[i];
+		double factor = sonde__heap_factor(r->size, r->rate);
+		double mallocs = (double)r->allocs * factor, frees = (double)r->frees * factor;
+		double *size = e->by_size[class_of(r->size)];
+
+		e->mallocs += mallocs;
+		e->frees += frees;
+		e->bytes += mallocs * (double)r->size;
+		e->freed += frees * (double)r->size;
+		size[0] += mallocs;
+		size[1] += frees;
+	}
+	sonde__unmap(rows, mapped);
+}
+
+static uint64_t at_most(uint64_t n, uint64_t limit)
+{
+	return n < limit ? n : limit;
+}
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static void fill_sizes(struct sonde__memstats *s, const struct estimate *e)
+{
+	enum { LARGEST = 36 }; /* of 512 GB */
+
+	for (size_t i = 0; i < LARGEST; i++) {
+		struct sonde__size_count *to = &s->by_size[i];
+
+		to->size = 16ull << i;
+		to->mallocs = (uint64_t)e->by_size[i][0];
+		to->frees = at_most((uint64_t)e->by_size[i][1], to->mallocs);
+	}
+	s->nby_size = LARGEST;
+}
+
+/* Calls: the allocator's own count, or what was sampled. */
+static void fill_calls(struct sonde__memstats *s, const struct sonde__allocator_count *c,
+		       const struct estimate *e)
+{
+	if (c->knows_calls) {
+		s->mallocs = c->mallocs;
+		s->frees = c->frees;
+		s->total_alloc = c->total;
+		s->nby_size = c->nsizes;
+		for (size_t i = 0; i < c->nsizes; i++)
+			s->by_size[i] = c->sizes[i];
+	} else {
+		s->mallocs = (uint64_t)e->mallocs;
+		s->frees = at_most((uint64_t)e->frees, s->mallocs);
+		s->total_alloc = s->heap_alloc + (uint64_t)e->freed;
+		fill_sizes(s, e);
+	}
+	s->total_alloc = s->total_alloc > most_total ? s->total_alloc : most_total;
+	most_total = s->total_alloc;
+	s->heap_objects = s->mallocs - s->frees;
+}
+
+/* An allocator that says nothing: what is private in memory, and neither ours nor a stack. */
+static uint64_t guess_heap(const struct sonde__memstats *s)
+{
+	return minus(s->process.anon + s->process.swap, s->stack_inuse);
+}
+
+static void fill_heap(struct sonde__memstats *s, const struct sonde__allocator_count *c,
+		      const struct estimate *e)
+{
+	uint64_t present = s->process.anon + s->process.swap;
+
+	s->heap_sys = c->knows_heap ? c->sys : guess_heap(s);
+	s->heap_idle = c->idle;
+	s->heap_inuse = s->heap_sys - s->heap_idle;
+	s->heap_alloc = c->alloc;
+	if (!c->knows_alloc)
+		s->heap_alloc = at_most(sonde__heap_rate() ? (uint64_t)(e->bytes - e->freed)
+							   : s->heap_inuse,
+					s->heap_inuse);
+	s->heap_released = c->released;
+	/* More than all that is present cannot be; only what is idle was given back. */
+	if (!c->knows_released && s->process.status_error == 0)
+		s->heap_released = at_most(minus(s->heap_sys, present), s->heap_idle);
+	s->alloc = s->heap_alloc;
+	s->mspan_inuse = c->metadata;
+	s->mspan_sys = c->metadata;
+}
+
+/* Stacks are used from the top down: looks until nothing is there. */
+static uint64_t resident_of(uintptr_t low, uintptr_t high, uint64_t page)
+{
+	uint64_t pages = 0;
+
+	while (high > low) {
+		uint64_t step = at_most(high - low, STACK_STEP * page), found = 0;
+		unsigned char there[STACK_STEP] = { 0 };
+
+		high -= step;
+		if (sonde__syscall(SYS_mincore, (long)high, (long)step, (long)there, 0, 0, 0) < 0)
+			break;
+		for (size_t i = 0; i < STACK_STEP; i++)
+			found += there[i] & 1;
+		if (found == 0)
+			break;
+		pages += found;
+	}
+	return pages * page;
+}
+
+static void fill_stacks(struct sonde__memstats *s)
+{
+	uint64_t page = getauxval(AT_PAGESZ);
+	int pid = sonde__sys_getpid();
+
+	s->stack_sys = s->process.stack;
+	s->stack_inuse = s->process.stack;
+	for (struct sonde__thread *t = sonde__threads(); t; t = t->next) {
+		uintptr_t low = t->stack_low & ~(page - 1), high = t->stack_high & ~(page - 1);
+		int tid = atomic_load(&t->tid);
+
+		if (tid <= 0 || tid == pid || low == 0 || low >= high)
+			continue;
+		s->stack_sys += high - low;
+		s->stack_inuse += resident_of(low, high, page);
+	}
+}
+
+static uint64_t process_cpu(void)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void fill_pauses(struct sonde__memstats *s)
+{
+	double cpu = (double)process_cpu(), ours = (double)pauses.cpu_ns;
+
+	s->pause_ns = pauses.ns;
+	s->pause_end = pauses.end;
+	s->last_gc = pauses.last_end;
+	s->pause_total_ns = pauses.total_ns;
+	s->num_gc = pauses.count;
+	s->num_forced_gc = pauses.count;
+	s->gc_cpu_ppb = cpu > ours ? (uint64_t)(ours / cpu * 1e9) : 0;
+}
+
+/* All that is private and can be written to is the sum of these. */
+static void fill_sums(struct sonde__memstats *s)
+{
+	uint64_t known;
+
+	s->buck_hash_sys = atomic_load(&sonde__stats.own_bytes);
+	known = s->heap_sys + s->stack_sys + s->mspan_sys + s->buck_hash_sys;
+	s->other_sys = minus(s->process.vmdata + s->process.stack, known);
+	s->sys = known + s->other_sys;
+}
+
+void sonde__memstats(struct sonde__memstats *s)
+{
+	struct estimate e;
+
+	*s = (struct sonde__memstats){ 0 };
+	ask_allocator();
+	s->allocator = last.count.allocator ? last.count.allocator : "";
+	s->age = last.at ? minus(sonde__now(), last.at) : 0;
+	sonde__process_memory(&s->process);
+	estimate(&e);
+	fill_stacks(s);
+	fill_heap(s, &last.count, &e);
+	fill_calls(s, &last.count, &e);
+	fill_pauses(s);
+	fill_sums(s);
+}
