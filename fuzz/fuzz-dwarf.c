@@ -44,11 +44,10 @@ static size_t choose(const struct elf_file *f, uint64_t *addresses)
 }
 
 /* Every byte of every text is read. */
-static void use_frame(const struct elf_frame *f)
+static void use_function(const struct elf_function *f)
 {
-	require(f->function.n == 0 || f->function.p[f->function.n] == '\0');
+	require(f->name.n == 0 || f->name.p[f->name.n] == '\0');
 	require(f->file.n == 0 || strlen(f->file.p) == f->file.n);
-	require(f->line >= 0 && f->column >= 0 && f->start_line >= 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -67,7 +66,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < n; i++)
 		require(out.first[i] <= out.first[i + 1]);
 	for (size_t i = 0; i < out.first[n]; i++)
-		use_frame(&out.frames[i]);
+		require(out.frames[i].function < out.nfunctions);
+	for (size_t i = 0; i < out.nfunctions; i++)
+		use_function(&out.functions[i]);
 	elf_frames_release(&out);
 	return 0;
 }

@@ -1,103 +1,237 @@
 /*
  * resolve-tool.c - the frames of addresses, for tests and measurements
  *
- *	resolve-tool [-d FOLDERS] FILE < ADDRESSES
+ *	resolve-tool [-c FOLDER] [-d FOLDERS] FILE < ADDRESSES
  *
  * Addresses are hexadecimal, one to a line, in any order.  Each is answered by a line with the
  * address, in ascending order, and one line for each frame, the innermost first:
  *
  *	\t<function>\t<file>\t<line>\t<column>\t<start line>
  *
- * FOLDERS are where to look for debug information, with colons between them.
+ * FOLDERS are where to look for debug information, with colons between them; FOLDER is the cache,
+ * as the tool uses it, and without one there is none.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/out.h"
 #include "base/xalloc.h"
 #include "elf/elf-file.h"
 #include "elf/elf-lines.h"
+#include "symbol/resolve.h"
+#include "symbol/symbolize.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, INPUT_MAX = 1 << 30 };
 
 struct list {
 	uint64_t *v;
 	size_t n, cap;
 };
 
-static int by_value(const void *a, const void *b)
+/* Puts numbers in ascending order of 11 of their bits; false if there is nothing to do. */
+static bool sort_by_digit(const uint64_t *from, size_t n, int shift, uint64_t *to)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	size_t at[DIGITS] = { 0 }, sum = 0;
 
-	return (x > y) - (x < y);
-}
-
-static void read_addresses(struct list *l)
-{
-	char line[64];
-
-	while (fgets(line, sizeof(line), stdin)) {
-		uint64_t v = strtoull(line, NULL, 16);
-
-		vec_push(l->v, l->n, l->cap, v);
+	for (size_t i = 0; i < n; i++)
+		at[from[i] >> shift & (DIGITS - 1)]++;
+	if (n == 0 || at[from[0] >> shift & (DIGITS - 1)] == n)
+		return false;
+	for (size_t d = 0; d < DIGITS; d++) {
+		sum += at[d];
+		at[d] = sum - at[d];
 	}
-	if (l->n)
-		qsort(l->v, l->n, sizeof(*l->v), by_value);
+	for (size_t i = 0; i < n; i++)
+		to[at[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+	return true;
 }
 
-static void print_frame(struct out *o, const struct elf_frame *f)
+static void sort(struct list *l)
 {
-	out_char(o, '\t');
-	out_str(o, f->function);
-	out_char(o, '\t');
-	out_str(o, f->file);
-	out_char(o, '\t');
-	out_i64(o, f->line);
-	out_char(o, '\t');
-	out_i64(o, f->column);
-	out_char(o, '\t');
-	out_i64(o, f->start_line);
+	uint64_t *other = mem_new(l->n + 1, sizeof(*other));
+
+	for (int shift = 0; shift < 64; shift += DIGIT_BITS) {
+		if (sort_by_digit(l->v, l->n, shift, other)) {
+			uint64_t *was = l->v;
+
+			l->v = other;
+			other = was;
+		}
+	}
+	free(other);
+}
+
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static uint64_t parse(struct str line)
+{
+	uint64_t v = 0;
+
+	if (str_starts(line, STR("0x")))
+		line = str_skip(line, 2);
+	for (size_t i = 0; i < line.n && digit(line.p[i]) >= 0; i++)
+		v = v << 4 | (uint64_t)digit(line.p[i]);
+	return v;
+}
+
+/* In ascending order, each once. */
+static int read_addresses(struct list *l, struct err *err)
+{
+	struct file_bytes in;
+	struct str line, rest;
+	size_t n = 0;
+	int rc = file_read_fd(STDIN_FILENO, "stdin", INPUT_MAX, &in, err);
+
+	if (rc)
+		return rc;
+	rest = (struct str){ in.p, in.n };
+	while (str_split(&rest, '\n', &line)) {
+		if (line.n)
+			vec_push(l->v, l->n, l->cap, parse(line));
+	}
+	file_bytes_release(&in);
+	sort(l);
+	for (size_t i = 0; i < l->n; i++) {
+		if (i == 0 || l->v[i] != l->v[i - 1])
+			l->v[n++] = l->v[i];
+	}
+	l->n = n;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ printing */
+
+/* A frame, wherever it is from. */
+struct shown {
+	struct str name, file;
+	uint32_t line, column, start_line;
+};
+
+static void print_address(struct out *o, uint64_t address)
+{
+	char text[2 + 16];
+	size_t at = sizeof(text);
+
+	do {
+		text[--at] = "0123456789abcdef"[address & 0xf];
+		address >>= 4;
+	} while (address);
+	text[--at] = 'x';
+	text[--at] = '0';
+	out_bytes(o, text + at, sizeof(text) - at);
 	out_char(o, '\n');
 }
 
-static int print(const struct list *l, const struct elf_frames *f)
+static void print_frame(struct out *o, struct shown f)
 {
-	struct out o;
-	int rc;
+	out_char(o, '\t');
+	out_str(o, f.name);
+	out_char(o, '\t');
+	out_str(o, f.file);
+	out_char(o, '\t');
+	out_u64(o, f.line);
+	out_char(o, '\t');
+	out_u64(o, f.column);
+	out_char(o, '\t');
+	out_u64(o, f.start_line);
+	out_char(o, '\n');
+}
 
-	out_init_fd(&o, STDOUT_FILENO);
+static void print_found(struct out *o, const struct list *l, const struct elf_frames *all)
+{
 	for (size_t i = 0; i < l->n; i++) {
-		out_printf(&o, "%#" PRIx64 "\n", l->v[i]);
-		for (size_t k = f->first[i]; k < f->first[i + 1]; k++)
-			print_frame(&o, &f->frames[k]);
+		print_address(o, l->v[i]);
+		for (size_t k = all->first[i]; k < all->first[i + 1]; k++) {
+			const struct elf_frame *f = &all->frames[k];
+			const struct elf_function *in = &all->functions[f->function];
+
+			print_frame(o, (struct shown){ in->name, in->file, f->line, f->column,
+						       in->start_line });
+		}
 	}
-	rc = out_finish(&o);
-	out_release(&o);
+}
+
+static void print_table(struct out *o, const struct list *l, const struct frame_table *t)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		print_address(o, l->v[i]);
+		while (t->addresses[at] < l->v[i])
+			at++;
+		for (size_t k = t->first[at]; k < t->first[at + 1]; k++) {
+			const struct table_frame *f = &t->frames[k];
+			const struct table_function *in = &t->functions[f->function];
+
+			print_frame(o, (struct shown){ frame_table_text(t, in->name),
+						       frame_table_text(t, in->file), f->line,
+						       f->column, in->start_line });
+		}
+	}
+}
+
+/* ------------------------------------------------------------------ resolving */
+
+/* From the binary. */
+static int look(struct elf_file *f, const struct elf_search *search, const struct list *l,
+		struct out *o, struct err *err)
+{
+	struct elf_frames frames;
+	int rc = elf_resolve(f, search, l->v, l->n, &frames, err);
+
+	if (rc == 0)
+		print_found(o, l, &frames);
+	elf_frames_release(&frames);
 	return rc;
 }
 
-static int resolve(const char *path, const struct elf_search *search)
+/* From the cache, or from the binary into the cache. */
+static int look_up(struct elf_file *f, const struct elf_search *search, const char *cache,
+		   const struct list *l, struct out *o, struct err *err)
+{
+	struct symbolize_options options = { .debug_folders = search->debug_folders,
+					     .cache_folder = cache };
+	struct resolver r = { .options = &options };
+	struct resolved found = { 0 };
+	int rc = resolve(&r, f, l->v, l->n, &found, err);
+
+	if (rc == 0)
+		print_table(o, l, &found.table);
+	resolved_release(&found);
+	return rc;
+}
+
+static int answer(const char *path, const struct elf_search *search, const char *cache)
 {
 	AUTO(elf_closep) struct elf_file *f = NULL;
-	struct elf_frames frames = { 0 };
 	struct list l = { 0 };
+	struct out o;
 	struct err err;
 	int rc = elf_open(path, &f, &err);
 
-	if (rc == 0) {
-		read_addresses(&l);
-		rc = elf_resolve(f, search, l.v, l.n, &frames, &err);
-	}
-	if (rc < 0) {
+	out_init_fd(&o, STDOUT_FILENO);
+	if (rc == 0)
+		rc = read_addresses(&l, &err);
+	if (rc == 0)
+		rc = cache ? look_up(f, search, cache, &l, &o, &err)
+			   : look(f, search, &l, &o, &err);
+	if (rc < 0)
 		fprintf(stderr, "resolve-tool: %s\n", err.msg);
-		return 1;
-	}
-	rc = print(&l, &frames);
-	elf_frames_release(&frames);
+	else
+		rc = out_finish(&o);
+	out_release(&o);
 	free(l.v);
 	return rc < 0;
 }
@@ -105,16 +239,20 @@ static int resolve(const char *path, const struct elf_search *search)
 int main(int argc, char **argv)
 {
 	struct elf_search search = { 0 };
+	const char *cache = NULL;
 	int c;
 
-	for (c = getopt(argc, argv, "d:"); c != -1; c = getopt(argc, argv, "d:")) {
-		if (c != 'd')
+	for (c = getopt(argc, argv, "c:d:"); c != -1; c = getopt(argc, argv, "c:d:")) {
+		if (c == 'd')
+			search.debug_folders = optarg;
+		else if (c == 'c')
+			cache = optarg;
+		else
 			return 2;
-		search.debug_folders = optarg;
 	}
 	if (optind + 1 != argc) {
-		fprintf(stderr, "usage: resolve-tool [-d FOLDERS] FILE < ADDRESSES\n");
+		fprintf(stderr, "usage: resolve-tool [-c FOLDER] [-d FOLDERS] FILE < ADDRESSES\n");
 		return 2;
 	}
-	return resolve(argv[optind], &search);
+	return answer(argv[optind], &search, cache);
 }

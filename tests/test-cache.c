@@ -28,12 +28,16 @@ static char dir[64], folder[80];
 /* Three addresses: one of two frames, one of none, one of one. */
 static const uint64_t addresses[] = { 0x1000, 0x2000, UINT64_MAX };
 static uint32_t first[] = { 0, 2, 2, 3 };
-static struct elf_frame frames[] = {
-	{ STR("_ZN1a5innerEv"), STR("/src/a.h"), 3, 4, 1 },
-	{ STR("outer@@V_1"), STR("/src/a.c"), 70000, 0, 60000 },
-	{ STR("outer"), STR(""), INT64_MAX, -1, 0 },
+static struct elf_function functions[] = {
+	{ STR("_ZN1a5innerEv"), STR("/src/a.h"), 1 },
+	{ STR("outer@@V_1"), STR("/src/a.c"), 60000 },
+	{ STR("outer"), STR(""), 0 },
+	{ STR("outer"), STR(""), 0 },
 };
-static const struct elf_frames found = { .frames = frames, .first = first, .n = 3 };
+static struct elf_frame frames[] = { { 0, 3, 4 }, { 1, 70000, 0 }, { 3, 0, 0 } };
+static const struct elf_frames found = {
+	.frames = frames, .first = first, .n = 3, .functions = functions, .nfunctions = 4
+};
 static const struct frame_table nothing;
 static struct out made;
 
@@ -139,8 +143,13 @@ static void what_is_new_is_put_between_what_is_old(void **state)
 {
 	static const uint64_t more[] = { 0xfff, 0x1001, 0x3000 };
 	static uint32_t each[] = { 0, 1, 2, 3 };
-	struct elf_frame f[] = { frames[1], { STR("new"), STR("/src/b.c"), 1, 1, 1 }, frames[0] };
-	struct elf_frames fresh = { .frames = f, .first = each, .n = 3 };
+	struct elf_function with[] = { functions[0],
+				       functions[1],
+				       { STR("new"), STR("/src/b.c"), 1 } };
+	struct elf_frame f[] = { frames[1], { 2, 1, 1 }, frames[0] };
+	struct elf_frames fresh = {
+		.frames = f, .first = each, .n = 3, .functions = with, .nfunctions = 3
+	};
 	struct frame_table old, t;
 	struct out o;
 

@@ -48,17 +48,50 @@ static enum attribute attribute_of(uint64_t code)
 	}
 }
 
-/* Adds up the sizes of the forms, and finds DW_AT_sibling among those of a fixed size. */
+static enum entry_kind kind_of(uint16_t tag)
+{
+	switch (tag) {
+	case DW_TAG_SUBPROGRAM:
+	case DW_TAG_INLINED_SUBROUTINE:
+	case DW_TAG_LEXICAL_BLOCK:
+		return ENTRY_CODE;
+	case DW_TAG_CLASS_TYPE:
+	case DW_TAG_STRUCTURE_TYPE:
+	case DW_TAG_UNION_TYPE:
+	case DW_TAG_ENUMERATION_TYPE:
+	case DW_TAG_SUBROUTINE_TYPE:
+		return ENTRY_TYPE;
+	case DW_TAG_CALL_SITE:
+	case DW_TAG_GNU_CALL_SITE:
+		return ENTRY_CALL;
+	default:
+		return ENTRY_OTHER;
+	}
+}
+
+/* Notes where an attribute is that is always at the same place. */
+static void note_place(struct abbrev *a, const struct form *f, int32_t at)
+{
+	if (f->attribute == AT_SIBLING && f->form == DW_FORM_REF4)
+		a->sibling = at;
+	if (f->attribute == AT_LOW_PC && f->form == DW_FORM_ADDR && f->size == sizeof(uint64_t))
+		a->low = at;
+	if (f->attribute == AT_HIGH_PC && f->form == DW_FORM_DATA8)
+		a->high = at;
+}
+
+/* Adds up the sizes of the forms, finds attributes among those of a fixed size. */
 static void measure(const struct abbrevs *t, struct abbrev *a)
 {
 	int32_t length = 0;
 
 	a->sibling = -1;
+	a->low = -1;
+	a->high = -1;
 	for (size_t i = 0; i < a->n; i++) {
 		const struct form *f = &t->forms[a->first + i];
 
-		if (f->attribute == AT_SIBLING && f->form == DW_FORM_REF4)
-			a->sibling = length;
+		note_place(a, f, length);
 		if (f->size == SIZE_VARIES || length > INT32_MAX / 2) {
 			a->length = LENGTH_VARIES;
 			return;
@@ -66,6 +99,26 @@ static void measure(const struct abbrevs *t, struct abbrev *a)
 		length += f->size;
 	}
 	a->length = length;
+}
+
+/* How to step over an entry whose length varies: all that has a fixed size at once. */
+static void plan_skips(struct abbrevs *t, struct abbrev *a)
+{
+	struct skip s = { 0, 0 };
+
+	a->skip = (uint32_t)t->nskips;
+	for (size_t i = 0; i < a->n; i++) {
+		const struct form *f = &t->forms[a->first + i];
+
+		if (f->size != SIZE_VARIES) {
+			s.fixed += f->size;
+			continue;
+		}
+		s.form = f->form ? f->form : UINT16_MAX; /* neither is one */
+		vec_push(t->skips, t->nskips, t->cap_skips, s);
+		s = (struct skip){ 0, 0 };
+	}
+	vec_push(t->skips, t->nskips, t->cap_skips, s);
 }
 
 static bool read_forms(struct cursor *c, struct abbrevs *t, struct abbrev *a)
@@ -87,6 +140,8 @@ static bool read_forms(struct cursor *c, struct abbrevs *t, struct abbrev *a)
 	}
 	a->n = (uint32_t)(t->nforms - a->first);
 	measure(t, a);
+	if (a->length == LENGTH_VARIES)
+		plan_skips(t, a);
 	return true;
 }
 
@@ -110,6 +165,7 @@ static bool read_table(struct cursor *c, struct abbrevs *t)
 			break;
 		a.tag = (uint16_t)read_uleb(c);
 		a.has_children = read_u8(c) != 0;
+		a.kind = (uint8_t)kind_of(a.tag);
 		if (!read_forms(c, t, &a))
 			return false;
 		sorted = sorted && (t->n == 0 || t->list[t->n - 1].code < a.code);
@@ -141,6 +197,7 @@ static void free_table(struct abbrevs *t)
 {
 	free(t->list);
 	free(t->forms);
+	free(t->skips);
 	free(t);
 }
 

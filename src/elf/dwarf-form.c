@@ -136,24 +136,23 @@ bool entry_read(struct cursor *c, const struct abbrevs *t, const struct abbrev *
 	return true;
 }
 
-bool entry_skip(struct cursor *c, const struct abbrevs *t, const struct abbrev *a,
-		const struct dwarf_unit *u)
+bool entry_skip_varying(struct cursor *c, const struct abbrevs *t, const struct abbrev *a,
+			const struct dwarf_unit *u)
 {
-	struct value ignored;
+	for (const struct skip *s = &t->skips[a->skip];; s++) {
+		struct value ignored = { .form = s->form };
 
-	if (a->length != LENGTH_VARIES)
-		return cursor_skip(c, (uint64_t)a->length);
-	for (size_t i = 0; i < a->n; i++) {
-		const struct form *f = &t->forms[a->first + i];
-
-		if (f->size != SIZE_VARIES) {
-			if (!cursor_skip(c, f->size))
+		if (!cursor_skip(c, s->fixed))
+			return false;
+		if (s->form == 0)
+			return true;
+		if (s->form == DW_FORM_EXPRLOC) {
+			if (!cursor_skip(c, read_uleb(c)))
 				return false;
-		} else if (!form_read(c, f, u, &ignored)) {
+		} else if (!read_varying(c, u, &ignored) || c->bad) {
 			return false;
 		}
 	}
-	return true;
 }
 
 bool entry_read_at(struct dwarf_reader *r, const struct dwarf_unit *u, uint64_t offset,

@@ -41,6 +41,9 @@ struct header {
 	int8_t line_base;
 	bool is64;
 	uint8_t lengths[256]; /* operands of standard opcodes */
+	/* What special opcodes add: computed once, since dividing takes long. */
+	uint16_t address_steps[256];
+	int16_t line_steps[256];
 };
 
 /* ------------------------------------------------------------------ folders and files */
@@ -222,6 +225,16 @@ void line_table_release(struct line_table *t)
 
 /* ------------------------------------------------------------------ the header */
 
+static void plan_steps(struct header *h)
+{
+	for (int op = h->opcode_base; op < 256; op++) {
+		int by = op - h->opcode_base;
+
+		h->address_steps[op] = (uint16_t)(by / h->line_range * h->min_length);
+		h->line_steps[op] = (int16_t)(h->line_base + by % h->line_range);
+	}
+}
+
 static bool read_header(struct cursor *c, struct header *h, struct line_table *t,
 			struct cursor *program)
 {
@@ -251,6 +264,7 @@ static bool read_header(struct cursor *c, struct header *h, struct line_table *t
 		h->lengths[i] = read_u8(c);
 	if (c->bad || h->line_range == 0 || h->opcode_base == 0)
 		return false;
+	plan_steps(h);
 	t->from_zero = h->version == 5;
 	if (h->version == 5)
 		return read_new_tables(c, h, t);
@@ -262,11 +276,12 @@ static bool read_header(struct cursor *c, struct header *h, struct line_table *t
 
 struct machine {
 	const uint64_t *addresses;
-	size_t n, next; /* next: the first address not before the last row */
+	size_t n, next;        /* next: the first address not before the last row */
+	uint64_t next_address; /* what a row has to be behind for the last one to matter */
 	struct line_place *places;
 	bool in_sequence, ignored;
 	uint64_t row_address; /* of the last row */
-	struct line_place row;
+	uint64_t row_file, row_line, row_column;
 	uint64_t address, file, line, column;
 	uint64_t code_start;
 };
@@ -281,29 +296,52 @@ static void reset(struct machine *m)
 	m->column = 0;
 }
 
+static void expect(struct machine *m, size_t next)
+{
+	m->next = next;
+	m->next_address = next < m->n && !m->ignored ? m->addresses[next] : UINT64_MAX;
+}
+
+static struct line_place last_row(const struct machine *m)
+{
+	return (struct line_place){
+		.file = m->row_file,
+		.line = m->row_line > INT32_MAX ? 0 : (uint32_t)m->row_line,
+		.column = m->row_column > INT32_MAX ? 0 : (uint32_t)m->row_column,
+		.known = true,
+	};
+}
+
 /* The addresses between the last row and the new one are of the last one. */
 static void settle(struct machine *m)
 {
-	for (; m->next < m->n && m->addresses[m->next] < m->address; m->next++)
-		if (!m->places[m->next].known)
-			m->places[m->next] = m->row;
+	size_t next = m->next;
+
+	for (; next < m->n && m->addresses[next] < m->address; next++)
+		if (!m->places[next].known)
+			m->places[next] = last_row(m);
+	expect(m, next);
 }
 
-static void emit(struct machine *m)
+/* A row that starts a sequence, or is before the last one. */
+static void emit_first(struct machine *m)
 {
-	if (!m->in_sequence) {
+	if (!m->in_sequence)
 		m->ignored = m->address < m->code_start;
-		m->in_sequence = true;
-		m->next = first_from(m->addresses, m->n, m->address);
-	} else if (m->address < m->row_address) {
-		m->next = first_from(m->addresses, m->n, m->address);
-	} else if (!m->ignored) {
+	m->in_sequence = true;
+	expect(m, first_from(m->addresses, m->n, m->address));
+}
+
+static inline void emit(struct machine *m)
+{
+	if (!m->in_sequence || m->address < m->row_address)
+		emit_first(m);
+	else if (m->address > m->next_address)
 		settle(m);
-	}
 	m->row_address = m->address;
-	m->row.file = m->file;
-	m->row.line = m->line > INT32_MAX ? 0 : (uint32_t)m->line;
-	m->row.column = m->column > INT32_MAX ? 0 : (uint32_t)m->column;
+	m->row_file = m->file;
+	m->row_line = m->line;
+	m->row_column = m->column;
 }
 
 static void extended(struct cursor *c, const struct header *h, struct machine *m,
@@ -352,7 +390,7 @@ static void standard(struct cursor *c, const struct header *h, struct machine *m
 		m->column = read_uleb(c);
 		break;
 	case DW_LNS_CONST_ADD_PC:
-		m->address += (uint64_t)((255 - h->opcode_base) / h->line_range) * h->min_length;
+		m->address += h->address_steps[255];
 		break;
 	case DW_LNS_FIXED_ADVANCE_PC:
 		m->address += read_u16(c);
@@ -378,10 +416,8 @@ static void run(struct cursor *c, const struct header *h, struct machine *m, str
 		uint8_t op = *c->p++;
 
 		if (op >= h->opcode_base) {
-			unsigned by = (unsigned)(op - h->opcode_base);
-
-			m->address += (uint64_t)(by / h->line_range) * h->min_length;
-			m->line += (uint64_t)(int64_t)(h->line_base + (int)(by % h->line_range));
+			m->address += h->address_steps[op];
+			m->line += (uint64_t)(int64_t)h->line_steps[op];
 			emit(m);
 		} else if (op == 0) {
 			extended(c, h, m, t);
@@ -395,11 +431,9 @@ void dwarf_read_lines(struct dwarf_reader *r, const struct dwarf_unit *u, const 
 		      size_t n, struct line_table *t, struct line_place *places)
 {
 	struct header h = { 0 };
-	struct machine m = { .addresses = addresses,
-			     .n = n,
-			     .places = places,
-			     .row = { .known = true },
-			     .code_start = r->code_start };
+	struct machine m = {
+		.addresses = addresses, .n = n, .places = places, .code_start = r->code_start
+	};
 	struct cursor c = cursor_at(u->dwarf->s.line, u->lines), program;
 	uint64_t length = read_length(&c, &h.is64);
 	struct cursor end = c;

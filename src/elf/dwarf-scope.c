@@ -2,7 +2,8 @@
  * dwarf-scope.c - which function an address is in, and what it was inlined into
  *
  * One pass over the entries of a unit.  What holds none of the addresses is stepped over, at
- * once where the compiler says where the next sibling is (gcc does, clang does not).  Functions
+ * once where the compiler says where the next sibling is (gcc does, clang does not).  In a function
+ * only its own addresses are looked for: there are few.  Functions
  * of a type that is local to another function are the exception that would make us look into
  * everything, so a second, thorough pass is made for what the first one did not find.
  *
@@ -17,6 +18,7 @@
 enum {
 	DEPTH_MAX = 4096, /* entries in entries */
 	STEPS_MAX = 16,   /* from an entry to the one that has its name */
+	FEW = 8,          /* addresses: looked at one after the other */
 };
 
 /* One pass over one unit. */
@@ -34,9 +36,9 @@ struct pass {
 	struct entry e;
 };
 
-static void push(struct pass *p, uint32_t scope)
+static void push(struct pass *p, struct scope_level l)
 {
-	vec_push(p->s->stack, p->depth, p->s->cap_stack, scope);
+	vec_push(p->s->stack, p->depth, p->s->cap_stack, l);
 }
 
 /* ------------------------------------------------------------------ stepping over */
@@ -110,17 +112,37 @@ static uint32_t new_scope(struct pass *p, uint64_t offset, uint32_t parent)
 	return (uint32_t)p->s->n;
 }
 
-/* Whether one of the addresses lies in the ranges just read. */
-static bool has_address(const struct pass *p)
+/* The first of the level's addresses that is not below 'address'. */
+static uint32_t first_in(const struct pass *p, const struct scope_level *l, uint64_t address)
 {
+	uint32_t at = l->from;
+
+	if (l->to - at > FEW)
+		return at + (uint32_t)first_from(p->addresses + at, l->to - at, address);
+	while (at < l->to && p->addresses[at] < address)
+		at++;
+	return at;
+}
+
+/* Leaves the level those addresses between its first and last one in the ranges; false: none. */
+static bool narrow(const struct pass *p, struct scope_level *l)
+{
+	struct scope_level in = { l->scope, l->to, l->from };
+
 	for (size_t i = 0; i < p->r->nranges; i++) {
 		const struct dwarf_range *g = &p->r->ranges[i];
-		size_t at = first_from(p->addresses, p->n, g->low);
+		struct scope_level rest = { 0, first_in(p, l, g->low), l->to };
+		uint32_t end = first_in(p, &rest, g->high);
 
-		if (at < p->n && p->addresses[at] < g->high)
-			return true;
+		if (rest.from == end)
+			continue;
+		in.from = rest.from < in.from ? rest.from : in.from;
+		in.to = end > in.to ? end : in.to;
 	}
-	return false;
+	if (in.from >= in.to)
+		return false;
+	*l = in;
+	return true;
 }
 
 /*
@@ -128,87 +150,118 @@ static bool has_address(const struct pass *p)
  * same address (the linker folds equal ones, and leaves traces of those it dropped) the first
  * one keeps it, unless the other is the smaller one.
  */
-static void claim(struct pass *p, uint32_t scope, bool inlined)
+static void claim(struct pass *p, const struct scope_level *l, bool inlined)
 {
-	struct scope *s = &p->s->list[scope - 1];
+	struct scope *s = &p->s->list[l->scope - 1];
 
 	for (size_t i = 0; i < p->r->nranges; i++) {
 		const struct dwarf_range *g = &p->r->ranges[i];
-		size_t at = first_from(p->addresses, p->n, g->low);
+		uint32_t at = first_in(p, l, g->low);
 
 		s->size = g->high - g->low;
-		for (; at < p->n && p->addresses[at] < g->high && dwarf_pay(p->r, 1); at++) {
+		for (; at < l->to && p->addresses[at] < g->high && dwarf_pay(p->r, 1); at++) {
 			uint32_t *now = &p->innermost[at];
 
 			if (*now == 0 || inlined || p->s->list[*now - 1].size > s->size)
-				*now = scope;
+				*now = l->scope;
 		}
 	}
 }
 
 /*
- * An entry that may hold code.  Returns the scope of its children in '*scope'; false if there is
- * nothing for us in them.
+ * Whether an entry surely has none of the level's addresses, which most do not: its code is in one
+ * piece, and the abbreviation says where to find that.
  */
-static bool enter(struct pass *p, uint64_t offset, uint32_t *scope)
+static bool is_elsewhere(struct pass *p, const struct abbrev *a, const struct scope_level *l)
+{
+	uint64_t low, size;
+	uint32_t at;
+
+	if (a->low < 0 || a->high < 0 || a->length == LENGTH_VARIES ||
+	    (size_t)a->length > cursor_left(&p->c))
+		return false;
+	memcpy(&low, p->c.p + a->low, sizeof(low));
+	memcpy(&size, p->c.p + a->high, sizeof(size));
+	low = le64toh(low);
+	at = first_in(p, l, low);
+	return at == l->to || p->addresses[at] - low >= le64toh(size);
+}
+
+/*
+ * An entry that may hold code, with its attributes.  Makes '*l' the level of its children; false if
+ * there is nothing for us in them.
+ */
+static bool enter(struct pass *p, uint64_t offset, struct scope_level *l)
 {
 	uint16_t tag = p->e.abbrev->tag;
 	bool has_code = entry_has(&p->e, AT_LOW_PC) || entry_has(&p->e, AT_RANGES);
-	uint32_t own;
+	bool inlined = tag == DW_TAG_INLINED_SUBROUTINE;
+	struct scope_level in = *l;
 
 	if (!has_code)
 		return tag == DW_TAG_LEXICAL_BLOCK;
 	dwarf_read_ranges(p->r, p->u, &p->e);
-	if (!has_address(p))
+	if (!narrow(p, &in))
 		return false;
-	if (tag == DW_TAG_LEXICAL_BLOCK)
-		return true;
-	own = new_scope(p, offset, tag == DW_TAG_INLINED_SUBROUTINE ? *scope : 0);
-	if (own == 0)
-		return false;
-	claim(p, own, tag == DW_TAG_INLINED_SUBROUTINE);
-	*scope = own;
+	if (tag != DW_TAG_LEXICAL_BLOCK) {
+		in.scope = new_scope(p, offset, inlined ? l->scope : 0);
+		if (in.scope == 0)
+			return false;
+		claim(p, &in, inlined);
+	}
+	*l = in;
 	return true;
 }
 
-static bool may_hold_code(uint16_t tag)
+/* Steps over an entry and all that is in it. */
+static bool skip_entry(struct pass *p, const struct abbrev *a)
 {
-	return tag == DW_TAG_SUBPROGRAM || tag == DW_TAG_INLINED_SUBROUTINE ||
-	       tag == DW_TAG_LEXICAL_BLOCK;
+	if (!a->has_children)
+		return entry_skip(&p->c, p->t, a, p->u);
+	return jump(p, p->c.p, a) || (entry_skip(&p->c, p->t, a, p->u) && skip_children(p));
+}
+
+/* A function, an inlined call or a block.  False when the pass has to end. */
+static bool step_code(struct pass *p, const struct abbrev *a, uint64_t offset)
+{
+	const uint8_t *attributes = p->c.p;
+	struct scope_level l = p->s->stack[p->depth - 1];
+
+	if (a->tag == DW_TAG_SUBPROGRAM) {
+		l.from = 0;
+		l.to = (uint32_t)p->n;
+	}
+	if (!p->thorough && is_elsewhere(p, a, &l))
+		return skip_entry(p, a);
+	if (!entry_read(&p->c, p->t, a, p->u, &p->e))
+		return false;
+	if (!enter(p, offset, &l) && !p->thorough)
+		return !a->has_children || jump(p, attributes, a) || skip_children(p);
+	if (a->has_children && p->depth >= DEPTH_MAX)
+		return false;
+	if (a->has_children)
+		push(p, l);
+	return true;
 }
 
 /* Types of C and C++ name their functions; the code is elsewhere, unless they are local. */
-static bool is_skipped_type(const struct pass *p, uint16_t tag)
+static bool is_skipped(const struct pass *p, const struct abbrev *a)
 {
-	return p->u->c_family && !p->thorough &&
-	       (tag == DW_TAG_CLASS_TYPE || tag == DW_TAG_STRUCTURE_TYPE ||
-		tag == DW_TAG_UNION_TYPE || tag == DW_TAG_ENUMERATION_TYPE ||
-		tag == DW_TAG_SUBROUTINE_TYPE);
+	return a->kind == ENTRY_CALL || (a->kind == ENTRY_TYPE && p->u->c_family && !p->thorough);
 }
 
 /* One entry and, where they are of no use, its children.  False when the pass has to end. */
 static bool step(struct pass *p, const struct abbrev *a, uint64_t offset)
 {
-	const uint8_t *attributes = p->c.p;
-	uint32_t scope = p->s->stack[p->depth - 1];
-	bool inside = !is_skipped_type(p, a->tag);
-
-	if (may_hold_code(a->tag)) {
-		if (!entry_read(&p->c, p->t, a, p->u, &p->e))
-			return false;
-		inside = enter(p, offset, &scope) || p->thorough;
-	} else if (!inside && a->has_children && jump(p, attributes, a)) {
-		return true;
-	} else if (!entry_skip(&p->c, p->t, a, p->u)) {
-		return false;
-	}
+	if (a->kind == ENTRY_CODE)
+		return step_code(p, a, offset);
 	if (!a->has_children)
-		return true;
-	if (!inside)
-		return jump(p, attributes, a) || skip_children(p);
-	if (p->depth >= DEPTH_MAX)
+		return entry_skip(&p->c, p->t, a, p->u);
+	if (is_skipped(p, a))
+		return skip_entry(p, a);
+	if (!entry_skip(&p->c, p->t, a, p->u) || p->depth >= DEPTH_MAX)
 		return false;
-	push(p, scope);
+	push(p, p->s->stack[p->depth - 1]);
 	return true;
 }
 
@@ -219,7 +272,7 @@ static void make_pass(struct pass *p)
 	p->c = cursor_at(unit, p->u->entries);
 	if (!p->t || !dwarf_pay(p->r, p->u->end - p->u->entries))
 		return;
-	push(p, 0);
+	push(p, (struct scope_level){ 0, 0, (uint32_t)p->n });
 	while (p->depth > 0 && !p->c.bad && cursor_left(&p->c) > 0) {
 		uint64_t offset = (uint64_t)(p->c.p - unit.p);
 		uint64_t code = read_uleb(&p->c);
@@ -284,7 +337,7 @@ void scopes_release(struct scopes *s)
 /* What is known of a function after some of the entries that speak of it. */
 struct function {
 	struct str name, linkage;
-	uint64_t line;
+	uint32_t line;
 };
 
 static void learn(const struct dwarf_unit *u, const struct entry *e, struct function *f)
@@ -307,7 +360,7 @@ static bool next_entry(const struct dwarf_unit **u, const struct entry *e, uint6
 	return false;
 }
 
-struct str scope_function(struct dwarf_reader *r, const struct scope *s, uint64_t *start_line)
+struct str scope_function(struct dwarf_reader *r, const struct scope *s, uint32_t *start_line)
 {
 	const struct dwarf_unit *u = s->unit;
 	uint64_t offset = s->entry;

@@ -32,7 +32,9 @@ enum {
 	DW_TAG_INLINED_SUBROUTINE = 0x1d,
 	DW_TAG_SUBPROGRAM = 0x2e,
 	DW_TAG_PARTIAL_UNIT = 0x3c,
+	DW_TAG_CALL_SITE = 0x48,
 	DW_TAG_SKELETON_UNIT = 0x4a,
+	DW_TAG_GNU_CALL_SITE = 0x4109,
 };
 
 enum {
@@ -164,13 +166,30 @@ struct form {
 
 enum { LENGTH_VARIES = -1 };
 
+/* What entries are to someone who looks for code. */
+enum entry_kind {
+	ENTRY_OTHER, /* code may be in what is in it */
+	ENTRY_CODE,  /* a function, an inlined call or a block */
+	ENTRY_TYPE,  /* in C and C++ there is no code in it, unless it is local to a function */
+	ENTRY_CALL,  /* no code in it */
+};
+
 struct abbrev {
 	uint64_t code;
 	uint16_t tag;
 	bool has_children;
-	int32_t length;  /* of all attributes, or LENGTH_VARIES */
-	int32_t sibling; /* where in them DW_AT_sibling is, four bytes long, or -1 */
-	uint32_t first, n;
+	uint8_t kind;      /* enum entry_kind */
+	int32_t length;    /* of all attributes, or LENGTH_VARIES */
+	int32_t sibling;   /* where in them DW_AT_sibling is, four bytes long, or -1 */
+	int32_t low, high; /* where an address of eight bytes and its code's size are, or -1 */
+	uint32_t first, n; /* forms */
+	uint32_t skip;     /* where LENGTH_VARIES: the first of its skips */
+};
+
+/* So many bytes, then a value of that form; with form 0 there is no more. */
+struct skip {
+	uint32_t fixed;
+	uint16_t form;
 };
 
 struct abbrevs {
@@ -183,6 +202,8 @@ struct abbrevs {
 	size_t n, cap;
 	struct form *forms;
 	size_t nforms, cap_forms;
+	struct skip *skips;
+	size_t nskips, cap_skips;
 };
 
 /* ------------------------------------------------------------------ one thread's reader */
@@ -258,9 +279,18 @@ bool form_read(struct cursor *c, const struct form *f, const struct dwarf_unit *
 /* Reads the attributes of the entry whose abbreviation has just been read. */
 bool entry_read(struct cursor *c, const struct abbrevs *t, const struct abbrev *a,
 		const struct dwarf_unit *u, struct entry *e);
+bool entry_skip_varying(struct cursor *c, const struct abbrevs *t, const struct abbrev *a,
+			const struct dwarf_unit *u);
+
 /* Steps over them. */
-bool entry_skip(struct cursor *c, const struct abbrevs *t, const struct abbrev *a,
-		const struct dwarf_unit *u);
+static inline bool entry_skip(struct cursor *c, const struct abbrevs *t, const struct abbrev *a,
+			      const struct dwarf_unit *u)
+{
+	if (a->length != LENGTH_VARIES)
+		return cursor_skip(c, (uint64_t)a->length);
+	return entry_skip_varying(c, t, a, u);
+}
+
 /* Reads the entry at 'offset' of .debug_info. */
 bool entry_read_at(struct dwarf_reader *r, const struct dwarf_unit *u, uint64_t offset,
 		   struct entry *e);
@@ -331,10 +361,15 @@ struct scope {
 	uint64_t size; /* of the piece of code that an address was found in */
 };
 
+/* An entry that others are in: its scope plus one, and the addresses that may be in it. */
+struct scope_level {
+	uint32_t scope, from, to;
+};
+
 struct scopes {
 	struct scope *list;
 	size_t n, cap;
-	uint32_t *stack; /* of scopes plus one, while reading */
+	struct scope_level *stack; /* while reading */
 	size_t cap_stack;
 };
 
@@ -347,7 +382,7 @@ void dwarf_read_scopes(struct dwarf_reader *r, const struct dwarf_unit *u,
 void scopes_release(struct scopes *s);
 
 /* The function of a scope: its name, "" if it has none, and the line it starts at, or 0. */
-struct str scope_function(struct dwarf_reader *r, const struct scope *s, uint64_t *start_line);
+struct str scope_function(struct dwarf_reader *r, const struct scope *s, uint32_t *start_line);
 
 /* The first of 'n' ascending addresses that is not below 'address'. */
 static inline size_t first_from(const uint64_t *addresses, size_t n, uint64_t address)

@@ -24,6 +24,7 @@ enum {
 	ALLOWANCE_FACTOR = 64,      /* how often the bytes of debug information may be looked at */
 	ALLOWANCE_LEAST = 64 << 20, /* and at least this many */
 	FRAMES_FIRST = 1 << 10,     /* room for so many at first */
+	FUNCTIONS_FIRST = 1 << 8,   /* the same */
 	FRAMES_MAX = 256,           /* at one address: the outermost ones are left out */
 	REMEMBERED_MAX = 1 << 20,   /* functions whose names one thread keeps at hand */
 	NAME_LONGER = 2,            /* when a symbol's name says more: by so many bytes */
@@ -34,7 +35,9 @@ struct remembered {
 	const struct dwarf_unit *unit;
 	uint64_t entry;
 	struct str name;
-	uint64_t line;
+	uint32_t line;
+	uint32_t number;  /* of the worker's functions, plus one: this one in ... */
+	const char *file; /* ... the file it was last seen in */
 };
 
 /* A unit, and its addresses: from 'first' on in the list by unit. */
@@ -54,9 +57,12 @@ struct found {
 struct worker {
 	struct dwarf_reader r;
 	struct arena *arena;
-	struct arena scratch; /* for frames: large pages are cheaper than many */
+	struct arena scratch; /* for frames and functions: large pages are cheaper than many */
 	struct elf_frame *frames;
 	size_t nframes, cap_frames;
+	struct elf_function *functions;
+	size_t nfunctions, cap_functions;
+	uint32_t base; /* where its functions are in the answer */
 	struct scopes scopes;
 	struct line_table lines;
 	uint32_t *innermost;       /* for each address of the unit */
@@ -65,10 +71,12 @@ struct worker {
 	struct remembered *known;
 	size_t nknown, cap_known;
 	struct table index; /* into 'known' */
+	struct remembered nameless;
+	bool copies; /* names, since the file they are in is going to be closed */
 };
 
 struct resolver {
-	struct debug_file debug;
+	struct debug_file *debug;
 	const uint64_t *wanted;    /* addresses, as we were given them */
 	const uint64_t *addresses; /* as in 'debug.dwarf' */
 	size_t n;
@@ -123,7 +131,7 @@ static void add_pieces(struct resolver *s, struct dwarf_reader *r, uint32_t unit
 
 static void find_pieces(struct resolver *s, struct dwarf_reader *r, struct pieces *p)
 {
-	struct dwarf *d = s->debug.dwarf;
+	struct dwarf *d = s->debug->dwarf;
 	struct entry root;
 
 	for (size_t i = 0; i < d->nunits; i++) {
@@ -157,7 +165,7 @@ static void give_units(const struct resolver *s, const struct pieces *p, uint32_
 /* Puts addresses of one unit side by side: counts, then places. */
 static void make_tasks(struct resolver *s, const uint32_t *unit)
 {
-	struct dwarf *d = s->debug.dwarf;
+	struct dwarf *d = s->debug->dwarf;
 	size_t *at = mem_zeroed(d->nunits + 1, sizeof(*at)), sum = 0;
 
 	for (size_t i = 0; i < s->n; i++)
@@ -185,9 +193,9 @@ static void plan(struct resolver *s, struct dwarf_reader *r)
 	struct pieces p = { 0 };
 	uint32_t *unit = mem_new(s->n + 1, sizeof(*unit));
 
-	dwarf_read_units(s->debug.dwarf, r);
-	if (s->debug.dwarf->alt)
-		dwarf_read_units(&s->debug.alt.dwarf, r);
+	dwarf_read_units(s->debug->dwarf, r);
+	if (s->debug->dwarf->alt)
+		dwarf_read_units(&s->debug->alt.dwarf, r);
 	find_pieces(s, r, &p);
 	give_units(s, &p, unit);
 	make_tasks(s, unit);
@@ -216,8 +224,8 @@ static void forget(struct worker *w)
 	table_init(&w->index, 1024);
 }
 
-/* The name of a scope's function in the worker's memory, and the line it starts at. */
-static const struct remembered *function_of(struct worker *w, const struct scope *s)
+/* The name of a scope's function, and the line it starts at.  Valid until the next call. */
+static struct remembered *function_of(struct worker *w, const struct scope *s)
 {
 	struct remembered f = { .unit = s->unit, .entry = s->entry };
 	struct probe at;
@@ -227,13 +235,16 @@ static const struct remembered *function_of(struct worker *w, const struct scope
 	table_reserve(&w->index, rehash, w);
 	at = table_probe(&w->index, hash_entry(s->unit, s->entry));
 	while (table_next(&w->index, &at)) {
-		const struct remembered *k = &w->known[at.value];
+		struct remembered *k = &w->known[at.value];
 
 		if (k->unit == s->unit && k->entry == s->entry)
 			return k;
 	}
 	f.name = scope_function(&w->r, s, &f.line);
-	f.name = dwarf_pay(&w->r, f.name.n) ? xarena_str(w->arena, f.name) : STR("");
+	if (!dwarf_pay(&w->r, f.name.n))
+		f.name = STR("");
+	if (w->copies)
+		f.name = xarena_str(w->arena, f.name);
 	table_put(&w->index, &at, (uint32_t)w->nknown);
 	vec_push(w->known, w->nknown, w->cap_known, f);
 	return &w->known[w->nknown - 1];
@@ -241,25 +252,43 @@ static const struct remembered *function_of(struct worker *w, const struct scope
 
 /* ------------------------------------------------------------------ frames */
 
+/* Makes an array of the worker's longer. */
+static void *more_of(struct worker *w, void *array, size_t *cap, size_t first, size_t size)
+{
+	size_t had = *cap;
+
+	*cap = had ? 2 * had : first;
+	if (!had)
+		return xarena(&w->scratch, *cap, size);
+	return xarena_grow(&w->scratch, array, had, *cap, size);
+}
+
 static void add_frame(struct worker *w, struct elf_frame f)
 {
-	if (w->nframes == w->cap_frames) {
-		size_t more = w->cap_frames ? 2 * w->cap_frames : FRAMES_FIRST;
-
-		w->frames = w->frames ? xarena_grow(&w->scratch, w->frames, w->cap_frames, more,
-						    sizeof(f))
-				      : xarena(&w->scratch, more, sizeof(f));
-		w->cap_frames = more;
-	}
+	if (w->nframes == w->cap_frames)
+		w->frames = more_of(w, w->frames, &w->cap_frames, FRAMES_FIRST, sizeof(f));
 	w->frames[w->nframes++] = f;
 }
 
-/* Where the next frame out was left: from the line table, then from where the call is. */
-static void place_frame(struct worker *w, struct elf_frame *f, const struct line_place *at)
+static uint32_t add_function(struct worker *w, struct elf_function f)
 {
-	f->file = at->known ? line_file_path(&w->lines, at->file, w->arena) : STR("");
-	f->line = at->line;
-	f->column = at->column;
+	if (w->nfunctions == w->cap_functions)
+		w->functions =
+			more_of(w, w->functions, &w->cap_functions, FUNCTIONS_FIRST, sizeof(f));
+	w->functions[w->nfunctions++] = f;
+	return (uint32_t)w->nfunctions;
+}
+
+/* A frame of a function: from the line table, or from where the next one in was called. */
+static void place_frame(struct worker *w, struct remembered *k, const struct line_place *at)
+{
+	struct str file = at->known ? line_file_path(&w->lines, at->file, w->arena) : STR("");
+
+	if (k->number == 0 || k->file != file.p) {
+		k->number = add_function(w, (struct elf_function){ k->name, file, k->line });
+		k->file = file.p;
+	}
+	add_frame(w, (struct elf_frame){ k->number - 1, at->line, at->column });
 }
 
 /* The frames of one address, innermost first; how many there are. */
@@ -269,20 +298,13 @@ static uint32_t add_frames(struct worker *w, uint32_t scope, const struct line_p
 	uint32_t n = 0;
 
 	if (scope == 0 && place->known) {
-		struct elf_frame f = { .function = STR("") };
-
-		place_frame(w, &f, place);
-		add_frame(w, f);
+		place_frame(w, &w->nameless, place);
 		return 1;
 	}
 	while (scope && n < FRAMES_MAX && dwarf_pay(&w->r, 1)) {
 		const struct scope *s = &w->scopes.list[scope - 1];
-		const struct remembered *known = function_of(w, s);
-		struct elf_frame f = { .function = known->name,
-				       .start_line = (int64_t)known->line };
 
-		place_frame(w, &f, &at);
-		add_frame(w, f);
+		place_frame(w, function_of(w, s), &at);
 		n++;
 		at = (struct line_place){ s->call_file, s->call_line, s->call_column, true };
 		scope = s->parent;
@@ -311,7 +333,8 @@ static void do_task(struct resolver *s, int worker, const struct task *t)
 	w->lines.nfiles = 0;
 	if (t->unit->has_lines)
 		dwarf_read_lines(&w->r, t->unit, addresses, t->n, &w->lines, w->places);
-	split_open(&split, t->unit, s->debug.dwarf_path, &w->r);
+	split_open(&split, t->unit, s->debug->dwarf_path, &w->r);
+	w->copies = split.unit != t->unit;
 	dwarf_read_scopes(&w->r, split.unit, addresses, t->n, &w->scopes, w->innermost);
 	for (size_t i = 0; i < t->n; i++) {
 		struct found *f = &s->found[s->order[t->first + i]];
@@ -320,7 +343,7 @@ static void do_task(struct resolver *s, int worker, const struct task *t)
 		f->first = w->nframes;
 		f->count = add_frames(w, w->innermost[i], &w->places[i]);
 	}
-	if (split.unit != t->unit)
+	if (w->copies)
 		forget(w);
 	split_close(&split);
 }
@@ -331,8 +354,8 @@ static void work(int i, void *ctx)
 	struct resolver *s = ctx;
 
 	if (i == 0) {
-		debug_read_symbols(&s->debug);
-		s->is_go = go_lines_init(&s->go, s->debug.main.f);
+		debug_read_symbols(s->debug);
+		s->is_go = go_lines_init(&s->go, s->debug->main.f);
 	}
 	for (;;) {
 		size_t at = atomic_fetch_add(&s->next, 1);
@@ -353,22 +376,30 @@ static void find_symbols(int i, void *ctx)
 	size_t from = share * (size_t)i, to = from + share < s->n ? from + share : s->n;
 
 	for (; from < to; from++)
-		s->symbols[from] = debug_find_symbol(&s->debug, s->wanted[from]);
+		s->symbols[from] = debug_find_symbol(s->debug, s->wanted[from]);
 }
 
-/* A symbol's name as part of the answer; addresses in a row share one. */
-struct kept {
-	struct arena *arena;
-	struct str name, copy;
+/* The answer, as it is put together. */
+struct answer {
+	struct elf_frames *out;
+	size_t nframes, cap_functions;
+	uint32_t of; /* the function that 'improved' was made from */
+	struct str symbol;
+	uint32_t improved;
+	uint32_t plain; /* the last one without debug information, plus one */
 };
 
-static struct str keep(struct kept *k, struct str name)
+static uint32_t new_function(struct answer *a, struct elf_function f)
 {
-	if (name.p != k->name.p || name.n != k->name.n) {
-		k->name = name;
-		k->copy = xarena_str(k->arena, name);
+	struct elf_frames *out = a->out;
+
+	if (out->nfunctions == a->cap_functions) {
+		a->cap_functions *= 2;
+		out->functions = xarena_grow(&out->arena, out->functions, out->nfunctions,
+					     a->cap_functions, sizeof(f));
 	}
-	return k->copy;
+	out->functions[out->nfunctions++] = f;
+	return (uint32_t)out->nfunctions - 1;
 }
 
 static bool is_mangled(struct str name)
@@ -379,54 +410,103 @@ static bool is_mangled(struct str name)
 /*
  * Names in debug information lack what the compiler has added to those of the parts it made of a
  * function (foo.cold, foo.constprop.0), and some have no linkage name.  As in the reference, the
- * symbol wins where it is longer.
+ * symbol wins where it is longer.  Addresses in a row share the function that comes of it.
  */
-static void improve(struct elf_frame *outermost, struct str symbol, struct kept *k)
+static void improve(struct answer *a, struct elf_frame *outermost, struct str symbol)
 {
-	struct str name = outermost->function;
+	struct elf_function f = a->out->functions[outermost->function];
 
-	if (symbol.n >= name.n + NAME_LONGER || (is_mangled(symbol) && !is_mangled(name)))
-		outermost->function = keep(k, symbol);
-}
-
-/* The frame of an address that debug information does not know; false if there is none. */
-static bool plain_frame(const struct resolver *s, size_t i, struct kept *k, struct elf_frame *f)
-{
-	struct go_line at;
-
-	*f = (struct elf_frame){ .function = keep(k, s->symbols[i]), .file = STR("") };
-	if (s->is_go && go_lines_find(&s->go, s->wanted[i], &at)) {
-		f->function = xarena_str(k->arena, at.function);
-		f->file = xarena_str(k->arena, at.file);
-		f->line = at.line;
+	if (symbol.n < f.name.n + NAME_LONGER && (!is_mangled(symbol) || is_mangled(f.name)))
+		return;
+	if (a->of != outermost->function || a->symbol.p != symbol.p || a->symbol.n != symbol.n) {
+		a->of = outermost->function;
+		a->symbol = symbol;
+		f.name = symbol;
+		a->improved = new_function(a, f);
 	}
-	return f->function.n != 0;
+	outermost->function = a->improved;
 }
 
-static void answer(const struct resolver *s, struct elf_frames *out)
+/* By where their texts are. */
+static bool is_same(const struct elf_function *f, const struct elf_function *g)
 {
-	struct arena *a = &out->arena;
-	struct kept kept = { .arena = a, .copy = STR("") };
-	size_t total = s->n, n = 0;
+	return f->name.p == g->name.p && f->name.n == g->name.n && f->file.p == g->file.p &&
+	       f->file.n == g->file.n;
+}
+
+/* The frame of an address that debug information does not know, if there is one. */
+static void add_plain_frame(const struct resolver *s, size_t i, struct answer *a)
+{
+	struct elf_function f = { .name = s->symbols[i], .file = STR("") };
+	struct go_line at = { .line = 0 };
+
+	if (s->is_go && go_lines_find(&s->go, s->wanted[i], &at)) {
+		f.name = at.function;
+		f.file = at.file;
+	}
+	if (f.name.n == 0)
+		return;
+	if (!a->plain || !is_same(&a->out->functions[a->plain - 1], &f))
+		a->plain = new_function(a, f) + 1;
+	a->out->frames[a->nframes++] = (struct elf_frame){
+		.function = a->plain - 1,
+		.line = at.line > INT32_MAX || at.line < 0 ? 0 : (uint32_t)at.line,
+	};
+}
+
+/* Gives the functions of all workers numbers of their own. */
+static void take_functions(struct resolver *s, struct answer *a)
+{
+	struct elf_frames *out = a->out;
+	size_t n = 0;
+
+	for (int i = 0; i < s->nworkers; i++)
+		n += s->workers[i].nfunctions;
+	a->cap_functions = n + FUNCTIONS_FIRST;
+	out->functions = xarena(&out->arena, a->cap_functions, sizeof(*out->functions));
+	for (int i = 0; i < s->nworkers; i++) {
+		struct worker *w = &s->workers[i];
+
+		w->base = (uint32_t)out->nfunctions;
+		if (w->nfunctions)
+			memcpy(out->functions + out->nfunctions, w->functions,
+			       w->nfunctions * sizeof(*w->functions));
+		out->nfunctions += w->nfunctions;
+	}
+}
+
+static void take_frames(const struct worker *w, const struct found *f, struct answer *a)
+{
+	for (uint32_t i = 0; i < f->count; i++) {
+		struct elf_frame frame = w->frames[f->first + i];
+
+		frame.function += w->base;
+		a->out->frames[a->nframes++] = frame;
+	}
+}
+
+static void answer(struct resolver *s, struct elf_frames *out)
+{
+	struct answer a = { .out = out, .of = UINT32_MAX };
+	size_t total = s->n;
 
 	for (size_t i = 0; i < s->n; i++)
 		total += s->found[i].count;
-	out->first = xarena(a, s->n + 1, sizeof(*out->first));
-	out->frames = xarena(a, total + 1, sizeof(*out->frames));
+	out->first = xarena(&out->arena, s->n + 1, sizeof(*out->first));
+	out->frames = xarena(&out->arena, total + 1, sizeof(*out->frames));
+	take_functions(s, &a);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct found *f = &s->found[i];
 
-		out->first[i] = (uint32_t)n;
+		out->first[i] = (uint32_t)a.nframes;
 		if (f->count == 0) {
-			n += plain_frame(s, i, &kept, &out->frames[n]);
+			add_plain_frame(s, i, &a);
 			continue;
 		}
-		memcpy(out->frames + n, s->workers[f->worker].frames + f->first,
-		       f->count * sizeof(*out->frames));
-		n += f->count;
-		improve(&out->frames[n - 1], s->symbols[i], &kept);
+		take_frames(&s->workers[f->worker], f, &a);
+		improve(&a, &out->frames[a.nframes - 1], s->symbols[i]);
 	}
-	out->first[s->n] = (uint32_t)n;
+	out->first[s->n] = (uint32_t)a.nframes;
 }
 
 static void start_workers(struct resolver *s, struct elf_frames *out, uint64_t allowance)
@@ -435,8 +515,9 @@ static void start_workers(struct resolver *s, struct elf_frames *out, uint64_t a
 	if ((size_t)s->nworkers > s->ntasks)
 		s->nworkers = s->ntasks ? (int)s->ntasks : 1;
 	for (int i = 0; i < s->nworkers; i++) {
-		dwarf_reader_init(&s->workers[i].r, allowance, s->debug.code_start);
+		dwarf_reader_init(&s->workers[i].r, allowance, s->debug->code_start);
 		table_init(&s->workers[i].index, 1024);
+		s->workers[i].nameless.name = STR("");
 		s->workers[i].arena = &out->more[i];
 		arena_init(&s->workers[i].scratch, SIZE_MAX);
 	}
@@ -490,13 +571,15 @@ int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint6
 	arena_init(&out->arena, SIZE_MAX);
 	for (int i = 0; i < PAR_MOST; i++)
 		arena_init(&out->more[i], SIZE_MAX);
-	debug_open(&s.debug, f, search);
-	allowance = allowance_for(&s.debug, n);
-	moved = shifted(addresses, n, s.debug.shift);
+	out->debug = mem_new(1, sizeof(*out->debug));
+	s.debug = out->debug;
+	debug_open(s.debug, f, search);
+	allowance = allowance_for(s.debug, n);
+	moved = shifted(addresses, n, s.debug->shift);
 	s.addresses = moved;
 	s.found = mem_zeroed(n + 1, sizeof(*s.found));
 	s.symbols = mem_new(n + 1, sizeof(*s.symbols));
-	dwarf_reader_init(&r, allowance, s.debug.code_start);
+	dwarf_reader_init(&r, allowance, s.debug->code_start);
 	plan(&s, &r);
 	dwarf_reader_release(&r);
 	start_workers(&s, out, allowance);
@@ -504,7 +587,6 @@ int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint6
 	par_run(s.nworkers, find_symbols, &s);
 	answer(&s, out);
 	release_workers(&s);
-	debug_release(&s.debug);
 	free(s.tasks);
 	free(s.order);
 	free(s.by_unit);
@@ -519,5 +601,8 @@ void elf_frames_release(struct elf_frames *f)
 	arena_release(&f->arena);
 	for (int i = 0; i < PAR_MOST; i++)
 		arena_release(&f->more[i]);
+	if (f->debug)
+		debug_release(f->debug);
+	free(f->debug);
 	*f = (struct elf_frames){ 0 };
 }

@@ -16,21 +16,31 @@
 struct elf_file;
 struct err;
 
-/* One frame at an address.  What is not known is "" or 0. */
-struct elf_frame {
-	struct str function; /* the name the linker knows it by, where there is one */
+struct debug_file;
+
+/* A function in one of its files.  What is not known is "" or 0; several may be the same. */
+struct elf_function {
+	struct str name;     /* the one the linker knows it by, where there is one */
 	struct str file;     /* as the compiler recorded it, with its folder */
-	int64_t line, column;
-	int64_t start_line; /* where the function starts */
+	uint32_t start_line; /* where the function starts */
+};
+
+/* One frame at an address.  What is not known is 0. */
+struct elf_frame {
+	uint32_t function; /* in 'functions' */
+	uint32_t line, column;
 };
 
 /* The frames of addresses[i] are frames[first[i]] up to frames[first[i + 1]], innermost first. */
 struct elf_frames {
-	struct arena arena; /* strings and frames live here */
+	struct arena arena; /* frames, functions and texts that were put together live here */
 	struct elf_frame *frames;
-	uint32_t *first;             /* n + 1 of them */
-	size_t n;                    /* addresses */
-	struct arena more[PAR_MOST]; /* private: and here, what each thread has found */
+	uint32_t *first; /* n + 1 of them */
+	size_t n;        /* addresses */
+	struct elf_function *functions;
+	size_t nfunctions;
+	struct arena more[PAR_MOST]; /* private: of what each thread has found */
+	struct debug_file *debug;    /* private: where other texts are */
 };
 
 /* Where else debug information may be.  Lists of folders have colons between them; NULL for none.
@@ -47,7 +57,7 @@ struct elf_search {
  * An address without debug information gets the name of its symbol (in a Go program also the line
  * that Go's own table has), one without that no frame.  Damaged debug information is not an error:
  * what can be read of it is used.
- * Release with elf_frames_release().
+ * Release with elf_frames_release(), before the file is closed: names are used where they are.
  */
 int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint64_t *addresses,
 		size_t n, struct elf_frames *out, struct err *err);

@@ -243,13 +243,16 @@ static void print_place(struct out *o, struct place p)
 
 /* Instructions of Go programs have no function of their own: as in the reference, it is that of
  * the samples. */
-static struct place place_of(struct finder *f, const struct elf_frame *frame, bool is_go)
+static struct place place_of(struct finder *f, const struct elf_frames *frames, uint32_t i,
+			     bool is_go)
 {
+	const struct elf_frame *frame = &frames->frames[i];
+	const struct elf_function *in = &frames->functions[frame->function];
 	struct str function = STR("");
 
-	if (!is_go && frame->file.n)
-		function = demangle_name(frame->function, DEMANGLE_DEFAULT, &f->a->arena);
-	return (struct place){ function, frame->file, frame->line };
+	if (!is_go && in->file.n)
+		function = demangle_name(in->name, DEMANGLE_DEFAULT, &f->a->arena);
+	return (struct place){ function, in->file, frame->line };
 }
 
 /* The functions that 'place' was inlined into, up to the one that has the code. */
@@ -258,7 +261,7 @@ static void print_callers(struct finder *f, struct out *o, const struct elf_fram
 {
 	for (uint32_t k = frames->first[i] + 1; k < frames->first[i + 1]; k++) {
 		out_text(o, " (inlined by) ");
-		print_place(o, place_of(f, &frames->frames[k], false));
+		print_place(o, place_of(f, frames, k, false));
 	}
 }
 
@@ -297,7 +300,7 @@ static void annotate(struct finder *f, const struct match *m, const struct code 
 		struct out text;
 
 		if (frames->first[i] < frames->first[i + 1])
-			place = place_of(f, &frames->frames[frames->first[i]], is_go);
+			place = place_of(f, frames, frames->first[i], is_go);
 		for (; next < m->n; next++) {
 			const struct graph_node *n = node(f, m->nodes[next]);
 

@@ -137,15 +137,24 @@ static void find_unknown(struct object *o, const uint64_t *addresses, size_t n, 
 	u->nframes = u->frames.first[u->n];
 }
 
+/* Frame 'at' of the answer, of a function of its own. */
+static void set_frame(struct elf_frames *out, uint32_t at, struct elf_function f, uint32_t line)
+{
+	out->functions[at] = f;
+	out->frames[at] = (struct elf_frame){ .function = at, .line = line };
+}
+
 /* Copies the frames of unknown address 'i' behind the 'at' frames that are there. */
 static uint32_t take_unknown(const struct unknown *u, size_t i, struct elf_frames *out, uint32_t at)
 {
 	for (uint32_t k = u->frames.first[i]; k < u->frames.first[i + 1]; k++) {
-		struct elf_frame *to = &out->frames[at++];
+		const struct elf_frame *from = &u->frames.frames[k];
+		struct elf_function f = u->frames.functions[from->function];
 
-		*to = u->frames.frames[k];
-		to->function = xarena_str(&out->arena, to->function);
-		to->file = xarena_str(&out->arena, to->file);
+		f.name = xarena_str(&out->arena, f.name);
+		f.file = xarena_str(&out->arena, f.file);
+		set_frame(out, at, f, from->line);
+		out->frames[at++].column = from->column;
 	}
 	return at;
 }
@@ -162,17 +171,19 @@ static void find_go_lines(struct object *o, const uint64_t *addresses, size_t n,
 	*out = (struct elf_frames){ .n = n };
 	arena_init(&out->arena, PROFILE_BUDGET);
 	out->frames = xarena(&out->arena, n + u.nframes + 1, sizeof(*out->frames));
+	out->functions = xarena(&out->arena, n + u.nframes + 1, sizeof(*out->functions));
 	out->first = xarena(&out->arena, n + 1, sizeof(*out->first));
 	for (size_t i = 0; i < n; i++) {
 		out->first[i] = at;
 		if (go_lines_find(&o->go, addresses[i], &line))
-			out->frames[at++] = (struct elf_frame){ .function = line.function,
-								.file = line.file,
-								.line = line.line };
+			set_frame(out, at++,
+				  (struct elf_function){ .name = line.function, .file = line.file },
+				  line.line > INT32_MAX ? 0 : (uint32_t)line.line);
 		else
 			at = take_unknown(&u, next++, out, at);
 	}
 	out->first[n] = at;
+	out->nfunctions = at;
 	elf_frames_release(&u.frames);
 	free(u.addresses);
 }

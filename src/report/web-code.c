@@ -237,7 +237,7 @@ static void add_location(struct gatherer *g, const struct spot *s)
 {
 	const struct profile *p = g->r->v;
 	const struct location *l = &p->locations[s->location];
-	struct elf_frame *frames = xarena(&g->w->arena, l->nlines, sizeof(*frames));
+	struct web_frame *frames = xarena(&g->w->arena, l->nlines, sizeof(*frames));
 	struct web_inst inst = { .address = s->address,
 				 .in_file = s->address,
 				 .length = 1,
@@ -248,7 +248,7 @@ static void add_location(struct gatherer *g, const struct spot *s)
 		const struct line *line = &p->lines[l->line + i];
 		const struct function *f = &p->functions[line->function];
 
-		frames[i] = (struct elf_frame){ .function = profile_str(p, f->name),
+		frames[i] = (struct web_frame){ .function = profile_str(p, f->name),
 						.file = profile_str(p, f->file),
 						.line = line->line };
 	}
@@ -370,14 +370,17 @@ static void clip(const struct object *o, uint64_t at, uint64_t *begin, uint64_t 
 static void copy_frames(struct web_code *w, const struct elf_frames *from, size_t i,
 			struct web_inst *to)
 {
-	struct elf_frame *frames;
+	struct web_frame *frames;
 
 	to->nframes = from->first[i + 1] - from->first[i];
 	frames = xarena(&w->arena, to->nframes, sizeof(*frames));
 	for (uint32_t k = 0; k < to->nframes; k++) {
-		frames[k] = from->frames[from->first[i] + k];
-		frames[k].function = xarena_str(&w->arena, frames[k].function);
-		frames[k].file = xarena_str(&w->arena, frames[k].file);
+		const struct elf_frame *f = &from->frames[from->first[i] + k];
+		const struct elf_function *in = &from->functions[f->function];
+
+		frames[k] = (struct web_frame){ .function = xarena_str(&w->arena, in->name),
+						.file = xarena_str(&w->arena, in->file),
+						.line = f->line };
 	}
 	to->frames = frames;
 	if (to->nframes) {

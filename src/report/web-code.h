@@ -20,13 +20,19 @@
 struct err;
 struct report;
 
+/* One of the functions an instruction is part of. */
+struct web_frame {
+	struct str function, file;
+	int64_t line;
+};
+
 /* An instruction, or a place in a profile that there is no code for: then 'text' is "". */
 struct web_inst {
 	uint64_t address; /* in the process */
 	uint64_t in_file; /* as the file was linked */
 	uint32_t length;  /* up to the next one; 1 for the last */
 	uint32_t nframes;
-	const struct elf_frame *frames; /* innermost first */
+	const struct web_frame *frames; /* innermost first */
 	struct str text;
 	struct str file; /* where this very instruction comes from */
 	int64_t line;

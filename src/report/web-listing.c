@@ -170,7 +170,7 @@ static void add_calls(struct maker *m, const struct entry *e, struct web_row *ro
 	struct web_call *calls = xarena(&m->w->arena, e->frame, sizeof(*calls));
 
 	for (uint32_t k = 0; k < e->frame; k++) {
-		const struct elf_frame *f = &inst->frames[e->frame - 1 - k];
+		const struct web_frame *f = &inst->frames[e->frame - 1 - k];
 
 		calls[k] = (struct web_call){ .file = f->file, .line = f->line };
 		(void)source_text_line(m->w->source, f->file, f->line, &calls[k].text);

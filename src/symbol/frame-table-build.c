@@ -19,11 +19,9 @@
 #include <stdlib.h>
 
 enum {
-	TEXT_MEMO = 1 << 10,     /* texts by where they are */
-	FUNCTION_MEMO = 1 << 17, /* functions by where their texts are */
-	AHEAD = 8,               /* frames, for memory to come near */
-	BATCH = 32,              /* functions, for the same reason */
-	FEW_FUNCTIONS = 256,     /* not worth a thread */
+	TEXT_MEMO = 1 << 10, /* texts by where they are */
+	BATCH = 32,          /* functions, for memory to come near */
+	FEW_FUNCTIONS = 256, /* not worth a thread */
 };
 
 #define ARENA_BUDGET ((size_t)16 << 30)
@@ -32,14 +30,6 @@ enum {
 struct memo {
 	struct str s;
 	uint32_t number;
-};
-
-/* A function as frames have it: texts in the same places are the same, others may be. */
-struct place {
-	const char *name, *file;
-	uint32_t name_n, file_n;
-	uint32_t start_line;
-	uint32_t number; /* plus one, in 'candidates' */
 };
 
 /* A function that may be the same as another one. */
@@ -56,9 +46,9 @@ struct builder {
 	size_t ntexts, texts_cap;
 	uint64_t nbytes;
 	struct memo *memo;
-	struct place *places;
-	struct candidate *candidates;
-	size_t ncandidates, candidates_cap;
+	const struct elf_function *fresh;
+	struct candidate *candidates; /* one for each function of the fresh frames */
+	size_t ncandidates;
 	struct table_function *functions;
 	size_t nfunctions, functions_cap;
 	size_t nold; /* functions that were there before: candidates follow them */
@@ -149,47 +139,7 @@ static struct str without_version(struct str name)
 	return at ? (struct str){ name.p, (size_t)(at - name.p) } : name;
 }
 
-/* A number that is no line's is none. */
-static uint32_t clip(int64_t line)
-{
-	return line >= 0 && line <= UINT32_MAX ? (uint32_t)line : 0;
-}
-
 /* ------------------------------------------------------------------ frames */
-
-static struct place *place_of(const struct builder *b, const struct elf_frame *f)
-{
-	uint64_t sum = hash_mix((uintptr_t)f->function.p, (uintptr_t)f->file.p);
-
-	return &b->places[hash_mix(sum, (uint64_t)f->start_line) % FUNCTION_MEMO];
-}
-
-/* The candidate that is the function of a frame, by where its texts are. */
-static uint32_t candidate_number(struct builder *b, const struct elf_frame *f)
-{
-	struct place *p = place_of(b, f);
-	struct place is = { f->function.p,       f->file.p,           (uint32_t)f->function.n,
-			    (uint32_t)f->file.n, clip(f->start_line), 0 };
-
-	if (p->number && p->name == is.name && p->file == is.file && p->name_n == is.name_n &&
-	    p->file_n == is.file_n && p->start_line == is.start_line)
-		return p->number - 1;
-	vec_push(b->candidates, b->ncandidates, b->candidates_cap,
-		 ((struct candidate){
-			 .name = f->function, .file = f->file, .start_line = is.start_line }));
-	*p = is;
-	p->number = (uint32_t)b->ncandidates;
-	return p->number - 1;
-}
-
-static void add_frame(struct builder *b, const struct elf_frame *f)
-{
-	b->frames[b->nframes++] = (struct table_frame){
-		.function = (uint32_t)b->nold + candidate_number(b, f),
-		.line = clip(f->line),
-		.column = clip(f->column),
-	};
-}
 
 static void add_address(struct builder *b, uint64_t address)
 {
@@ -205,15 +155,18 @@ static void add_old(struct builder *b, const struct frame_table *old, size_t i)
 	b->first[b->naddresses] = (uint32_t)b->nframes;
 }
 
+/* Functions are numbers of candidates, behind those of the old table, for now. */
 static void add_fresh(struct builder *b, uint64_t address, const struct elf_frames *fresh, size_t i)
 {
-	uint32_t end = fresh->first[fresh->n];
-
 	add_address(b, address);
 	for (uint32_t j = fresh->first[i]; j < fresh->first[i + 1]; j++) {
-		if (end - j > AHEAD)
-			__builtin_prefetch(place_of(b, &fresh->frames[j + AHEAD]), 1);
-		add_frame(b, &fresh->frames[j]);
+		const struct elf_frame *f = &fresh->frames[j];
+
+		b->frames[b->nframes++] = (struct table_frame){
+			.function = (uint32_t)b->nold + f->function,
+			.line = f->line,
+			.column = f->column,
+		};
 	}
 	b->first[b->naddresses] = (uint32_t)b->nframes;
 }
@@ -270,9 +223,12 @@ static void name_some(int part, void *ctx)
 	struct builder *b = ctx;
 
 	for (size_t i = (size_t)part; i < b->ncandidates; i += (size_t)b->width) {
+		const struct elf_function *f = &b->fresh[i];
 		struct candidate *c = &b->candidates[i];
 
-		c->name = c->name.n ? without_version(c->name) : STR("");
+		c->file = f->file;
+		c->start_line = f->start_line;
+		c->name = f->name.n ? without_version(f->name) : STR("");
 		c->name_hash = hash_text(c->name);
 		c->readable = demangle_name(c->name, DEMANGLE_DEFAULT, &b->arenas[part]);
 		c->readable_hash = hash_text(c->readable);
@@ -322,6 +278,9 @@ static void add_all(struct builder *b, const struct frame_table *old, const uint
 {
 	add_old_functions(b, old);
 	add_frames(b, old, addresses, fresh);
+	b->fresh = fresh->functions;
+	b->ncandidates = fresh->nfunctions;
+	b->candidates = mem_new(b->ncandidates + 1, sizeof(*b->candidates));
 	b->width = b->ncandidates < FEW_FUNCTIONS ? 1 : par_width();
 	par_run(b->width, name_some, b);
 	settle_all(b);
@@ -373,8 +332,7 @@ static int print(const struct builder *b, struct out *o, struct err *err)
 int frame_table_build(const struct frame_table *old, const uint64_t *addresses,
 		      const struct elf_frames *fresh, struct out *to, struct err *err)
 {
-	struct builder b = { .memo = mem_zeroed(TEXT_MEMO, sizeof(*b.memo)),
-			     .places = mem_zeroed(FUNCTION_MEMO, sizeof(*b.places)) };
+	struct builder b = { .memo = mem_zeroed(TEXT_MEMO, sizeof(*b.memo)) };
 	int rc;
 
 	table_init(&b.text_index, 1024);
@@ -388,7 +346,6 @@ int frame_table_build(const struct frame_table *old, const uint64_t *addresses,
 	table_release(&b.text_index);
 	table_release(&b.function_index);
 	free(b.memo);
-	free(b.places);
 	free(b.candidates);
 	free(b.texts);
 	free(b.functions);

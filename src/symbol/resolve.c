@@ -115,6 +115,7 @@ static char *ask_server(const char *build_id, void *ctx)
 static int resolve_by_symbols(struct elf_file *f, const uint64_t *addresses, size_t n,
 			      struct elf_frames *out, struct err *err)
 {
+	const struct elf_symbol *s, *last = NULL;
 	uint32_t count = 0;
 	int rc = elf_read_symbols(f, err);
 
@@ -122,13 +123,16 @@ static int resolve_by_symbols(struct elf_file *f, const uint64_t *addresses, siz
 		return rc;
 	arena_init(&out->arena, PROFILE_BUDGET);
 	out->frames = xarena(&out->arena, n + 1, sizeof(*out->frames));
+	out->functions = xarena(&out->arena, n + 1, sizeof(*out->functions));
 	out->first = xarena(&out->arena, n + 1, sizeof(*out->first));
 	out->n = n;
 	for (size_t i = 0; i < n; i++) {
-		const struct elf_symbol *s = elf_find_symbol(f, addresses[i]);
-
+		s = elf_find_symbol(f, addresses[i]);
+		if (s && s != last)
+			out->functions[out->nfunctions++].name = s->name;
 		if (s)
-			out->frames[count++].function = s->name;
+			out->frames[count++].function = (uint32_t)out->nfunctions - 1;
+		last = s ? s : last;
 		out->first[i + 1] = count;
 	}
 	return 0;
