@@ -16,6 +16,8 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
+import urllib.error
 import urllib.request
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "programs/heap-hooks.cc"
@@ -38,6 +40,17 @@ def free_port():
         return s.getsockname()[1]
 
 
+def get(url):
+    """The host may be ready before the agent listens."""
+    for _ in range(600):
+        try:
+            with urllib.request.urlopen(url, timeout=60) as answer:
+                return answer.read()
+        except urllib.error.URLError:
+            time.sleep(0.1)
+    raise TimeoutError(url)
+
+
 def fetch(program, lib, below, to):
     port = free_port()
     env = {**os.environ, "LD_PRELOAD": " ".join([lib] + below), "SONDE_HEAP_RATE": "1",
@@ -48,8 +61,7 @@ def fetch(program, lib, below, to):
             if host.stdout.readline() != "ready\n":
                 return False
             url = f"http://127.0.0.1:{port}/debug/pprof/heap?gc=1"
-            with urllib.request.urlopen(url, timeout=60) as answer:
-                pathlib.Path(to).write_bytes(answer.read())
+            pathlib.Path(to).write_bytes(get(url))
         finally:
             host.stdin.close()
         return host.wait() == 0

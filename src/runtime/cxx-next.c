@@ -148,23 +148,21 @@ static void hide(void *f)
 		sonde__heap_hide(f, symbol->st_size);
 }
 
-/* Whether this operator new leads to one of our hooks, which uses up some of what we put there. */
+/* Whether this operator new leads to one of our hooks, which changes what we put there. */
 static bool reaches_hooks(enum sonde__new kind)
 {
-	static const int64_t much = 1 << 30;
+	static const uint64_t much = 1 << 30;
 	static const size_t alignment = 64;
 	bool aligned = kind >= SONDE__NEW_ALIGNED;
-	int64_t saved = sonde__tls.until_sample;
+	uint64_t *until = &sonde__tls.until[sonde__hooks.to], saved = *until;
 	bool reached;
 	void *p;
 
-	sonde__hooks.count = true;
-	sonde__tls.until_sample = much;
+	*until = much;
 	p = sonde__cxx.new[kind](1, alignment, alignment);
-	reached = sonde__tls.until_sample != much;
+	reached = *until != much;
 	sonde__cxx.delete[aligned ? SONDE__DELETE_ALIGNED : SONDE__DELETE](p, alignment, 0);
-	sonde__tls.until_sample = saved;
-	sonde__hooks_count(sonde__heap_rate() != 0);
+	*until = saved;
 	return reached;
 }
 

@@ -24,8 +24,7 @@ enum {
 	LOOKUP_MAX = 16 << 20,
 	OWN_FRAMES = 8, /* at most so many of ours above the host's */
 	HIDDEN = 16,
-	OFF = 256 * 1024, /* bytes after which a thread asks whether there is a rate now */
-	TIMED = 64,       /* one of so many samples is timed */
+	TIMED = 64, /* one of so many samples is timed */
 };
 
 _Static_assert((uint64_t)PER_PAGE *PAGES < 1 << SONDE__MARK_ROW_BITS, "numbers of rows fit");
@@ -40,7 +39,8 @@ struct row {
 static atomic_ullong rate_now;
 static atomic_llong live_bytes;
 
-/* Of this thread: the rate with which until_sample was drawn, 0 if it was not; random numbers. */
+/* Of this thread: the rate with which the next sample was drawn, 0 if it was not; random numbers.
+ */
 static __thread struct {
 	uint64_t rate, random;
 } mine __attribute__((tls_model("initial-exec")));
@@ -67,7 +67,7 @@ void sonde__heap_seed(uint64_t seed)
 {
 	mine.random = mix(seed + 0x9e3779b97f4a7c15u) | 1;
 	mine.rate = 0;
-	sonde__tls.until_sample = 0;
+	sonde__tls.until[SONDE__UNTIL_SAMPLE] = 0;
 }
 
 static uint64_t random_bits(void)
@@ -82,13 +82,13 @@ uint64_t sonde__heap_rate(void)
 	return atomic_load_explicit(&rate_now, memory_order_relaxed);
 }
 
-/* Takes effect in this thread at once, in others when they next take the slow way. */
+/* Another rate takes effect in this thread at once, in others when they next take the slow way. */
 uint64_t sonde__heap_set_rate(uint64_t rate)
 {
 	uint64_t before = atomic_exchange_explicit(&rate_now, rate, memory_order_relaxed);
 
 	mine.rate = 0;
-	sonde__tls.until_sample = 0;
+	sonde__tls.until[SONDE__UNTIL_SAMPLE] = 0;
 	sonde__hooks_count(rate != 0);
 	return before;
 }
@@ -97,8 +97,6 @@ uint64_t sonde__heap_set_rate(uint64_t rate)
 static uint64_t draw(uint64_t rate)
 {
 	mine.rate = rate;
-	if (rate == 0)
-		return OFF;
 	return rate == 1 ? 0 : sonde__next_byte(random_bits(), rate);
 }
 
@@ -110,16 +108,17 @@ uint64_t sonde__heap_decide(size_t size)
 {
 	uint64_t rate = sonde__heap_rate(), drawn = mine.rate, until;
 
-	if (drawn == 0 || rate == 0 || sonde__tls.inside) {
+	if (rate == 0)
+		return 0;
+	if (drawn == 0 || sonde__tls.inside) {
 		drawn = rate;
 		until = draw(rate);
 		if (size < until || sonde__tls.inside) {
-			sonde__tls.until_sample = (int64_t)(size < until ? until - size : until);
+			sonde__tls.until[SONDE__UNTIL_SAMPLE] = size < until ? until - size : until;
 			return 0;
 		}
 	}
-	if (rate != 0)
-		sonde__tls.until_sample = (int64_t)draw(rate);
+	sonde__tls.until[SONDE__UNTIL_SAMPLE] = draw(rate);
 	return drawn;
 }
 

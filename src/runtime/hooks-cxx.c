@@ -19,7 +19,7 @@ static inline bool passes_new(size_t size, enum sonde__new kind)
 {
 	int mode = atomic_load_explicit(&sonde__cxx.mode, memory_order_acquire);
 
-	return mode == SONDE__CXX_PASSES ||
+	return __builtin_expect(mode == SONDE__CXX_PASSES, 1) ||
 	       (mode == SONDE__CXX_COUNTS &&
 		(!sonde__cxx.counts[kind] || sonde__heap_passes(size)));
 }
@@ -28,12 +28,13 @@ static inline bool passes_delete(const void *p)
 {
 	int mode = atomic_load_explicit(&sonde__cxx.mode, memory_order_acquire);
 
-	return mode == SONDE__CXX_PASSES || (mode == SONDE__CXX_COUNTS && !sonde__live_maybe(p));
+	return __builtin_expect(mode == SONDE__CXX_PASSES, 1) ||
+	       (mode == SONDE__CXX_COUNTS && !sonde__live_maybe(p));
 }
 
 #define NEW(name, symbol, kind)                                                                    \
-	__attribute__((visibility("default"))) void *name(size_t size, size_t b,                   \
-							  size_t c) __asm__(symbol);               \
+	__attribute__((visibility("default"), aligned(32))) void *name(size_t size, size_t b,      \
+								       size_t c) __asm__(symbol);  \
 	void *name(size_t size, size_t b, size_t c)                                                \
 	{                                                                                          \
 		if (!passes_new(size, kind))                                                       \
@@ -42,8 +43,8 @@ static inline bool passes_delete(const void *p)
 	}
 
 #define DELETE(name, symbol, kind)                                                                 \
-	__attribute__((visibility("default"))) void name(void *p, size_t b,                        \
-							 size_t c) __asm__(symbol);                \
+	__attribute__((visibility("default"), aligned(32))) void name(void *p, size_t b,           \
+								      size_t c) __asm__(symbol);   \
 	void name(void *p, size_t b, size_t c)                                                     \
 	{                                                                                          \
 		if (!passes_delete(p)) {                                                           \

@@ -1,9 +1,9 @@
 /*
  * hooks-malloc.c - malloc() and its family, as the host calls them
  *
- * While nothing is sampled, a jump to the next allocator.  Else the short way is a subtraction and
- * a jump, for free() a look at the filter and a jump.  It has no frame of its own, so that the host
- * is the caller also of the slow way (malloc-slow.c, a file of its own because it has frames).
+ * The short way is a subtraction and a jump, for free() a look at the filter and a jump, on or off.
+ * It has no frame of its own, so that the host is the caller also of the slow way (malloc-slow.c, a
+ * file of its own because it has frames), and no branch is taken on it but the jump.
  *
  * realloc() is the end of one object and the beginning of another, also where it stays in place.
  * malloc_usable_size() is not here: nothing would be done.
@@ -21,7 +21,8 @@
 #pragma GCC optimize("omit-frame-pointer")
 #endif
 
-#define HOOK             __attribute__((visibility("default")))
+/* At the start of a cache line, as what is fetched in two pieces is late. */
+#define HOOK             __attribute__((visibility("default"), aligned(64)))
 #define rarely(question) __builtin_expect(question, 0)
 
 void *malloc(size_t size);
@@ -38,7 +39,7 @@ void *pvalloc(size_t size);
 
 HOOK void *malloc(size_t size)
 {
-	if (rarely(sonde__hooks.count) && !sonde__heap_passes(size))
+	if (!sonde__heap_passes(size))
 		return sonde__slow_malloc(size);
 	return sonde__next.malloc(size);
 }
@@ -47,24 +48,23 @@ HOOK void *calloc(size_t n, size_t size)
 {
 	size_t bytes;
 
-	if (rarely(sonde__hooks.count) &&
-	    (__builtin_mul_overflow(n, size, &bytes) || !sonde__heap_passes(bytes)))
+	if (rarely(__builtin_mul_overflow(n, size, &bytes)) || !sonde__heap_passes(bytes))
 		return sonde__slow_calloc(n, size);
 	return sonde__next.calloc(n, size);
 }
 
 HOOK void *realloc(void *p, size_t size)
 {
-	if (rarely(sonde__hooks.count) && !sonde__heap_passes(size))
+	if (!sonde__heap_passes(size))
 		return sonde__slow_realloc(p, size, false);
-	if (rarely(sonde__hooks.look) && sonde__live_maybe(p))
+	if (rarely(sonde__live_maybe(p)))
 		return sonde__slow_realloc(p, size, true);
 	return sonde__next.realloc(p, size);
 }
 
 HOOK void free(void *p)
 {
-	if (rarely(sonde__hooks.look) && sonde__live_maybe(p)) {
+	if (rarely(sonde__live_maybe(p))) {
 		sonde__slow_free(p);
 		return;
 	}

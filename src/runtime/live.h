@@ -13,14 +13,15 @@
 
 /*
  * Every free() of the host asks this filter: how many known addresses fall on each place.  Places
- * are 16 bytes of address space wide, so that objects near each other ask the same cache line.
+ * are 1024 bytes of address space wide: one cache line answers for 64 KiB, and what the host
+ * needs stays in the cache.
  */
-enum { SONDE__FILTER = 1 << 16 };
+enum { SONDE__FILTER = 1 << 16, SONDE__FILTER_SHIFT = 10 };
 extern atomic_uchar sonde__filter[SONDE__FILTER] __attribute__((visibility("hidden")));
 
 static inline uint16_t sonde__filter_place(const void *p)
 {
-	return (uint16_t)((uintptr_t)p >> 4);
+	return (uint16_t)((uintptr_t)p >> SONDE__FILTER_SHIFT);
 }
 
 /* Whether 'p' may be known; no false "no". */

@@ -6,6 +6,7 @@
 #include "runtime/next.h"
 
 #include "runtime/live.h"
+#include "runtime/thread.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,7 +16,7 @@
 
 enum { ARENA = 64 * 1024, GRAIN = 16, PAGE = 4096 };
 
-struct sonde__hooks sonde__hooks;
+struct sonde__hooks sonde__hooks = { SONDE__UNTIL_LARGE, SONDE__UNTIL_UNUSED };
 
 static char arena[ARENA] __attribute__((aligned(PAGE)));
 static atomic_size_t arena_used;
@@ -41,7 +42,6 @@ static void *arena_take(size_t alignment, size_t size)
 	} while (!atomic_compare_exchange_weak_explicit(
 		&arena_used, &used, end, memory_order_relaxed, memory_order_relaxed));
 	sonde__filter_add(arena + at);
-	sonde__hooks.look = true;
 	return arena + at;
 }
 
@@ -75,8 +75,8 @@ _Static_assert(sizeof(names) / sizeof(names[0]) == sizeof(sonde__next) / sizeof(
 
 void sonde__hooks_count(bool on)
 {
-	sonde__hooks.look = sonde__hooks.look || on;
-	sonde__hooks.count = on;
+	sonde__hooks.from = on ? SONDE__UNTIL_SAMPLE : SONDE__UNTIL_LARGE;
+	sonde__hooks.to = on ? SONDE__UNTIL_SAMPLE : SONDE__UNTIL_UNUSED;
 }
 
 static void resolve(void)

@@ -25,16 +25,13 @@ struct sonde__next {
 };
 extern struct sonde__next sonde__next __attribute__((visibility("hidden")));
 
-/*
- * What the most frequent hooks look at first, so that they cost no more than a jump while nothing
- * is sampled: whether allocations are counted, and whether ends are looked at, which is so from the
- * first time on, as what was sampled then may still live.
- */
+/* From where hooks take the bytes until the next sample, and where they put what is left. */
 struct sonde__hooks {
-	bool count, look;
+	size_t from, to; /* SONDE__UNTIL_* (thread.h) */
 };
 extern struct sonde__hooks sonde__hooks __attribute__((visibility("hidden")));
 
+/* Whether allocations are counted. */
 void sonde__hooks_count(bool on);
 
 /* Whether 'p' came from the arena; how many bytes of it may be copied from there. */

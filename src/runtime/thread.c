@@ -30,7 +30,10 @@ enum {
 
 enum { AGENT, ASIDE, OURS };
 
-__thread struct sonde__tls sonde__tls __attribute__((tls_model("initial-exec")));
+/* While nothing is sampled, only large allocations ask whether that is still so. */
+__thread struct sonde__tls sonde__tls __attribute__((tls_model("initial-exec"))) = {
+	.until = { [SONDE__UNTIL_LARGE] = 1 << 20 },
+};
 
 static struct sonde__lock lock;
 static _Atomic(struct sonde__thread *) all;
