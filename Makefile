@@ -43,9 +43,11 @@ fuzz-night:
 bench:
 	tools/setup bench
 	$(MAKE) build
-	ninja -C build bench/gen-profile bench/unwind-bench tests/resolve-tool
+	ninja -C build bench/gen-profile bench/unwind-bench bench/lock-bench \
+		bench/empty-locks.so tests/resolve-tool
 	bench/run
 	bench/runtime
+	bench/locks
 
 format:
 	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')

@@ -101,6 +101,15 @@ struct sonde_options {
 
 	/* Nanoseconds between two lines about memory in the log, at least 10 ms; 0: none. */
 	uint64_t memlog_ns;
+
+	/*
+	 * One in so many waits for a mutex or rwlock is sampled, for the profile "mutex"; 1: all of
+	 * them; 0: none, as in Go, unless the preset says so; SONDE_OFF: none.
+	 */
+	uint64_t mutex_fraction;
+
+	/* The same for "block": one wait per so many nanoseconds of waiting. */
+	uint64_t block_rate;
 };
 #define SONDE_OPTIONS .size = sizeof(struct sonde_options)
 #define SONDE_OFF     UINT64_MAX
@@ -127,9 +136,12 @@ SONDE_API int sonde_is_on(void);
 
 /*
  * Rates, while it runs; return the former one.  What was sampled before keeps the weight it had, so
- * profiles stay right.  Heap: 0 switches sampling off.  CPU: for profiles that start later.
+ * profiles stay right.  Heap, mutex and block: 0 switches sampling off, as it is at first for the
+ * latter two.  CPU: for profiles that start later.
  */
 SONDE_API uint64_t sonde_set_heap_rate(uint64_t bytes);
+SONDE_API uint64_t sonde_set_mutex_fraction(uint64_t n);
+SONDE_API uint64_t sonde_set_block_rate(uint64_t ns);
 SONDE_API unsigned sonde_set_cpu_hz(unsigned hz);
 
 /*

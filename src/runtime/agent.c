@@ -6,6 +6,7 @@
 #include "runtime/agent.h"
 
 #include "runtime/aside.h"
+#include "runtime/contention.h"
 #include "runtime/cpu.h"
 #include "runtime/fd.h"
 #include "runtime/fork.h"
@@ -321,6 +322,8 @@ static void wind_up(void)
 	sonde__heap_set_rate(0);
 	work_on_mounted(true);
 	sonde__aside_stop();
+	sonde__contention_set_rate(SONDE__MUTEX, 0);
+	sonde__contention_set_rate(SONDE__BLOCK, 0);
 	sonde__server_close(sonde__now() + DRAIN_MS * ms);
 }
 
@@ -492,6 +495,14 @@ static bool is_welcome(const struct sonde__config *c)
 	return false;
 }
 
+static void measure_waits(const struct sonde__config *c)
+{
+	if (c->mutex_fraction)
+		sonde__contention_set_rate(SONDE__MUTEX, c->mutex_fraction);
+	if (c->block_rate)
+		sonde__contention_set_rate(SONDE__BLOCK, c->block_rate);
+}
+
 int sonde__agent_start(const struct sonde__config *c)
 {
 	int rc;
@@ -504,6 +515,7 @@ int sonde__agent_start(const struct sonde__config *c)
 	if (rc == 0) {
 		prepare(c);
 		sonde__heap_set_rate(c->heap_rate);
+		measure_waits(c);
 		settle(ON);
 		rc = start_thread();
 	}

@@ -20,6 +20,7 @@ struct sonde__config {
 	char token[128];
 	char log[256]; /* "stderr", "syslog", "none", or a file */
 	uint64_t heap_rate;
+	uint64_t mutex_fraction, block_rate; /* 0: as it is */
 	unsigned cpu_hz;
 	uint64_t off_after_s; /* R88; 0: never */
 	uint64_t memlog_ns;   /* between two lines about memory; 0: none */

@@ -5,10 +5,12 @@
  */
 #include "runtime/agent.h"
 #include "runtime/buf.h"
+#include "runtime/contention.h"
 #include "runtime/heap.h"
 #include "runtime/labels.h"
 #include "runtime/listen.h"
 #include "runtime/memlog.h"
+#include "runtime/next-lock.h"
 #include "runtime/os.h"
 
 #include <errno.h>
@@ -58,6 +60,10 @@ static int read_options(const struct sonde_options *given, struct sonde__config 
 		c->heap_rate = o.heap_rate == SONDE_OFF ? 0 : o.heap_rate;
 	if (o.cpu_hz)
 		c->cpu_hz = o.cpu_hz;
+	if (o.mutex_fraction)
+		c->mutex_fraction = o.mutex_fraction == SONDE_OFF ? 0 : o.mutex_fraction;
+	if (o.block_rate)
+		c->block_rate = o.block_rate == SONDE_OFF ? 0 : o.block_rate;
 	if (o.no_index)
 		c->index = false;
 	c->off_after_s = o.off_after_s;
@@ -100,6 +106,16 @@ int sonde_is_on(void)
 uint64_t sonde_set_heap_rate(uint64_t bytes)
 {
 	return sonde__heap_set_rate(bytes);
+}
+
+uint64_t sonde_set_mutex_fraction(uint64_t n)
+{
+	return sonde__contention_set_rate(SONDE__MUTEX, n);
+}
+
+uint64_t sonde_set_block_rate(uint64_t ns)
+{
+	return sonde__contention_set_rate(SONDE__BLOCK, ns);
 }
 
 unsigned sonde_set_cpu_hz(unsigned hz)
@@ -220,11 +236,12 @@ int sonde_handle(const struct sonde_request *request, sonde_answer *answer, void
 	return rc;
 }
 
-/* Only looks at the environment, unless that asks for more. */
+/* Finds what hooks need, and looks at the environment; unless that asks for more, that is all. */
 __attribute__((constructor)) static void begin(void)
 {
 	struct sonde__config c;
 
+	sonde__next_lock_find();
 	if (sonde__config_from_env(&c, environ)) {
 		sonde__agent_start(&c);
 	} else if (c.complaint[0]) {

@@ -13,13 +13,13 @@
 /* In the order in which one may win over another: the first that has an address gives it. */
 static const struct preset {
 	const char *name, *addr;
-	bool no_index;
+	bool no_index, contention;
 } presets[] = {
 	[SONDE__ENABLE_PROFILER] = { "enable-profiler", .addr = "localhost:8081" },
 	[SONDE__PPROF_ADDR] = { "pprof-addr", .addr = "localhost:8070" },
 	[SONDE__PROFILING_CONFIG] = { "profiling-config", .addr = "", .no_index = true },
 	[SONDE__BUILD_PROFILED] = { "build-profiled", .addr = "0.0.0.0:6060" },
-	[SONDE__CONTENTION] = { "contention", .addr = "localhost:8080" },
+	[SONDE__CONTENTION] = { "contention", .addr = "localhost:8080", .contention = true },
 };
 
 void sonde__config_init(struct sonde__config *c)
@@ -64,6 +64,10 @@ static void apply(struct sonde__config *c, enum sonde__preset which)
 		sonde__format(c->addr, sizeof(c->addr), "%s", p->addr);
 	if (p->no_index)
 		c->index = false;
+	if (p->contention) {
+		c->mutex_fraction = 1;
+		c->block_rate = 1;
+	}
 	c->presets |= 1U << which;
 }
 
@@ -108,6 +112,14 @@ static void read_bytes(struct sonde__config *c, char **environment, const char *
 	const char *value = value_of(environment, name);
 
 	if (value && *value && !read_number(value, "KMGkmg", factors, to))
+		complain(c, name, value);
+}
+
+static void read_plain(struct sonde__config *c, char **environment, const char *name, uint64_t *to)
+{
+	const char *value = value_of(environment, name);
+
+	if (value && *value && !read_number(value, "", NULL, to))
 		complain(c, name, value);
 }
 
@@ -250,6 +262,8 @@ bool sonde__config_from_env(struct sonde__config *c, char **environment)
 		return false;
 	read_text(c, environment, "SONDE_TOKEN", c->token, sizeof(c->token));
 	read_bytes(c, environment, "SONDE_HEAP_RATE", &c->heap_rate);
+	read_plain(c, environment, "SONDE_MUTEX_FRACTION", &c->mutex_fraction);
+	read_plain(c, environment, "SONDE_BLOCK_RATE", &c->block_rate);
 	read_hz(c, environment);
 	read_time(c, environment, "SONDE_OFF_AFTER", &off_after);
 	c->off_after_s = (off_after + 999999999) / 1000000000;

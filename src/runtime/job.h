@@ -25,6 +25,7 @@ struct sonde__job {
 	const struct sonde__kind *kind;
 	uint64_t wall;
 	struct sonde__output *before;
+	unsigned window; /* what is to be closed when the difference is taken */
 };
 
 /* Starts on 'rq', which the caller has set; all else is zero. */

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "runtime/contention.h"
 #include "runtime/heap.h"
 #include "runtime/job.h"
 #include "runtime/memstats.h"
@@ -171,6 +172,15 @@ void sonde__metrics_page(struct sonde__buf *b)
 	    atomic_load(&s->cpu_samples));
 	add(b, "sonde_cpu_lost_total", "counter", "Ticks there was no room for.",
 	    atomic_load(&s->cpu_lost));
+	add(b, "sonde_mutex_fraction", "gauge",
+	    "One in so many waits for locks is sampled; 0: none.",
+	    sonde__contention_rate_now(SONDE__MUTEX));
+	add(b, "sonde_block_rate_ns", "gauge", "Nanoseconds of waiting per sample; 0: none.",
+	    sonde__contention_rate_now(SONDE__BLOCK));
+	add(b, "sonde_contention_samples_total", "counter", "Waits sampled, mutex and block.",
+	    atomic_load(&s->contention_samples));
+	add(b, "sonde_contention_lost_total", "counter", "Waits there was no room for.",
+	    atomic_load(&s->contention_lost));
 	add(b, "sonde_stacks_truncated_total", "counter", "Stacks cut at the root.",
 	    atomic_load(&s->truncated));
 	add(b, "sonde_stacks_broken_total", "counter",

@@ -65,6 +65,18 @@ void *sonde__next_symbol(const char *name)
 	return found;
 }
 
+void *sonde__next_version(const char *name, const char *version)
+{
+	int saved = errno;
+	void *found;
+
+	looking++;
+	found = dlvsym(RTLD_NEXT, name, version);
+	looking--;
+	errno = saved;
+	return found ? found : sonde__next_symbol(name);
+}
+
 /* In the order of the struct. */
 static const char *const names[] = {
 	"malloc",         "calloc",        "realloc", "free",    "memalign",

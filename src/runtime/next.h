@@ -39,5 +39,7 @@ bool sonde__arena_has(const void *p, size_t *left);
 
 /* The definition of 'name' behind ours, or NULL; errno stays. */
 void *sonde__next_symbol(const char *name);
+/* That of it with this version; where there is none such, the one that programs get. */
+void *sonde__next_version(const char *name, const char *version);
 
 #endif /* RUNTIME_NEXT_H */

@@ -113,8 +113,16 @@ static void take(struct sonde__job *job)
 	sonde__respond_profile(job, collect(job->kind, &job->rq), job->kind->name, "");
 }
 
+static void close_window(struct sonde__job *job)
+{
+	if (job->window)
+		job->kind->close(job->window);
+	job->window = 0;
+}
+
 static void drop_delta(struct sonde__job *job)
 {
+	close_window(job);
 	sonde__output_free(job->before);
 	job->before = NULL;
 }
@@ -123,6 +131,7 @@ static void finish_delta(struct sonde__job *job)
 {
 	struct sonde__output *o = collect(job->kind, &job->rq);
 
+	close_window(job);
 	if (!o) {
 		drop_delta(job);
 		sonde__respond_profile(job, NULL, job->kind->name, "-delta");
@@ -156,8 +165,11 @@ static void start_delta(struct sonde__job *job, const char *text)
 		sonde__respond_error(&job->rs, 400, "seconds and debug params are incompatible");
 		return;
 	}
+	if (job->kind->open)
+		job->window = job->kind->open(&job->rq);
 	job->before = collect(job->kind, &job->rq);
 	if (!job->before) {
+		close_window(job);
 		sonde__respond_profile(job, NULL, job->kind->name, "-delta");
 		return;
 	}

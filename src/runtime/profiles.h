@@ -27,6 +27,9 @@ struct sonde__kind {
 	void (*text)(struct sonde__buf *b, const struct sonde__request *rq, int64_t debug);
 	/* How many stacks it has, for the index page. */
 	size_t (*count)(void);
+	/* For the seconds of a difference, what the request asks for; 0: nothing.  And back. */
+	unsigned (*open)(const struct sonde__request *rq);
+	void (*close)(unsigned window);
 };
 
 extern const struct sonde__kind sonde__kind_allocs, sonde__kind_block, sonde__kind_goroutine,

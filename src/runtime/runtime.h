@@ -40,16 +40,18 @@ enum {
 
 /* What the runtime knows of itself; any thread may add.  Shown by /metrics and in comments. */
 struct sonde__stats {
-	atomic_ullong heap_samples;  /* allocations sampled */
-	atomic_ullong heap_lost;     /* ... that no table had room for */
-	atomic_ullong stacks_lost;   /* stacks that no table had room for */
-	atomic_ullong cpu_samples;   /* ticks recorded, overruns included */
-	atomic_ullong cpu_lost;      /* ... that no buffer had room for */
-	atomic_ullong truncated;     /* stacks deeper than SONDE__DEPTH */
-	atomic_ullong unwind_broken; /* stacks that ended before the thread's first function */
-	atomic_ullong labels_lost;   /* labels that no table had room for */
-	atomic_ullong own_ns;        /* CPU time of the agent, sampled slow paths */
-	atomic_ullong own_bytes;     /* memory mapped by os.h */
+	atomic_ullong heap_samples;       /* allocations sampled */
+	atomic_ullong heap_lost;          /* ... that no table had room for */
+	atomic_ullong stacks_lost;        /* stacks that no table had room for */
+	atomic_ullong cpu_samples;        /* ticks recorded, overruns included */
+	atomic_ullong cpu_lost;           /* ... that no buffer had room for */
+	atomic_ullong contention_samples; /* waits recorded, for mutex and for block */
+	atomic_ullong contention_lost;    /* ... that no table had room for */
+	atomic_ullong truncated;          /* stacks deeper than SONDE__DEPTH */
+	atomic_ullong unwind_broken;      /* stacks that ended before the thread's first function */
+	atomic_ullong labels_lost;        /* labels that no table had room for */
+	atomic_ullong own_ns;             /* CPU time of the agent, sampled slow paths */
+	atomic_ullong own_bytes;          /* memory mapped by os.h */
 };
 extern struct sonde__stats sonde__stats;
 

@@ -24,7 +24,7 @@ enum { OURS = 125, NOT_STARTED = 126, NOT_FOUND = 127 };
 /* Where a program is found that says nothing else. */
 static const char default_addr[] = "localhost:8070";
 
-enum { FLAG_PRESET = 1, FLAG_LIB = 6, FLAG_HELP, NFLAGS };
+enum { FLAG_PRESET = 1, FLAG_LIB = 8, FLAG_HELP, NFLAGS };
 
 const struct run_flag run_flags[] = {
 	{ "addr", "SONDE_ADDR", "address",
@@ -38,6 +38,14 @@ const struct run_flag run_flags[] = {
 	{ "heap-rate", "SONDE_HEAP_RATE", "bytes",
 	  "Sample one allocation in so many bytes, on average\n"
 	  "524288 if not set; 1 samples every one, 0 none",
+	  RUN_NUMBER },
+	{ "mutex-fraction", "SONDE_MUTEX_FRACTION", "n",
+	  "Sample one in so many waits for mutexes, for the profile \"mutex\"\n"
+	  "0 if not set: none; 1 samples every one",
+	  RUN_NUMBER },
+	{ "block-rate", "SONDE_BLOCK_RATE", "ns",
+	  "Sample one wait in so many nanoseconds of waiting, for the profile \"block\"\n"
+	  "0 if not set: none; 1 samples every one",
 	  RUN_NUMBER },
 	{ "cpu-hz", "SONDE_CPU_HZ", "n",
 	  "Samples per second of CPU time, while a CPU profile is taken; 100 if not set",

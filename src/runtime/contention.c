@@ -1,0 +1,369 @@
+/*
+ * contention.c - how long threads waited: for which stack, and because of which
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/contention.h"
+
+#include "runtime/fork.h"
+#include "runtime/lookup.h"
+#include "runtime/next-lock.h"
+#include "runtime/os.h"
+#include "runtime/runtime.h"
+#include "runtime/stacks.h"
+#include "runtime/thread.h"
+#include "runtime/trace.h"
+#include "runtime/unwind.h"
+#include "runtime/waiters.h"
+
+#include <errno.h>
+
+enum {
+	PER_PAGE = 512, /* rows */
+	PAGES = 512,    /* a quarter of a million rows, 8 MB */
+	LOOKUP_MAX = 4 << 20,
+	OWN_FRAMES = 16, /* at most so many of ours above the host's */
+	WINDOWS = 64,
+	ONE = 1 << 16, /* counts are kept in so many parts */
+};
+
+/* A thousand seconds, or one of a million million. */
+static const uint64_t RATE_MAX = 1000000000000;
+
+struct row {
+	uint32_t stack;
+	uint32_t kind;
+	atomic_ullong count, ns;
+};
+
+static struct {
+	uint64_t asked[SONDE__CONTENTIONS];
+	struct {
+		uint64_t rate; /* 0: not open */
+		enum sonde__contention kind;
+	} windows[WINDOWS];
+} rates;
+static atomic_ullong rate_now[SONDE__CONTENTIONS];
+
+static _Atomic(struct row *) pages[PAGES];
+static atomic_uint row_count;
+static struct sonde__lookup lookup;
+static struct sonde__lock lock; /* of rates and rows */
+
+static __thread uint64_t random_state __attribute__((tls_model("initial-exec")));
+
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+	x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+	return x ^ x >> 32;
+}
+
+void sonde__contention_seed(uint64_t seed)
+{
+	random_state = mix(seed + 0x9e3779b97f4a7c15u) | 1;
+}
+
+/* Evenly in [0, n). */
+static uint64_t draw(uint64_t n)
+{
+	if (random_state == 0)
+		sonde__contention_seed(sonde__now() ^ mix((uintptr_t)&random_state));
+	return (uint64_t)((unsigned __int128)sonde__random(&random_state) * n >> 64);
+}
+
+static void take_lock(void)
+{
+	sonde__tls.inside++;
+	sonde__lock(&lock);
+}
+
+static void give_lock(void)
+{
+	sonde__unlock(&lock);
+	sonde__tls.inside--;
+}
+
+/* Rates: under the lock. */
+
+static uint64_t finest(enum sonde__contention kind)
+{
+	uint64_t rate = rates.asked[kind];
+
+	for (size_t i = 0; i < WINDOWS; i++) {
+		uint64_t other = rates.windows[i].rate;
+
+		if (other && rates.windows[i].kind == kind && (rate == 0 || other < rate))
+			rate = other;
+	}
+	return rate;
+}
+
+static void apply(void)
+{
+	bool trace = sonde__trace_is_on();
+	uint64_t mutex = finest(SONDE__MUTEX), block = finest(SONDE__BLOCK);
+
+	atomic_store_explicit(&rate_now[SONDE__MUTEX], mutex, memory_order_relaxed);
+	atomic_store_explicit(&rate_now[SONDE__BLOCK], block, memory_order_relaxed);
+	sonde__lock_flags_set(mutex || block || trace, block || trace);
+}
+
+static void before_fork(void)
+{
+	sonde__lock(&lock);
+}
+
+static void in_parent(void)
+{
+	sonde__unlock(&lock);
+}
+
+/* Nobody waits here, and nobody is there to close a window. */
+static void in_child(void)
+{
+	sonde__waiters_forget();
+	for (size_t i = 0; i < WINDOWS; i++)
+		rates.windows[i].rate = 0;
+	apply();
+	sonde__unlock(&lock);
+}
+
+static const struct sonde__fork_part fork_part = {
+	.prepare = before_fork,
+	.parent = in_parent,
+	.child = in_child,
+};
+
+uint64_t sonde__contention_rate(enum sonde__contention kind)
+{
+	return rates.asked[kind];
+}
+
+uint64_t sonde__contention_set_rate(enum sonde__contention kind, uint64_t rate)
+{
+	uint64_t before;
+
+	sonde__next_lock_find(); /* asks the loader: not under the lock */
+	if (rate > RATE_MAX)
+		rate = RATE_MAX;
+	if (rate)
+		sonde__fork_join(SONDE__FORK_CONTENTION, &fork_part);
+	take_lock();
+	before = rates.asked[kind];
+	rates.asked[kind] = rate;
+	apply();
+	give_lock();
+	return before;
+}
+
+uint64_t sonde__contention_rate_now(enum sonde__contention kind)
+{
+	return atomic_load_explicit(&rate_now[kind], memory_order_relaxed);
+}
+
+unsigned sonde__contention_open(enum sonde__contention kind, uint64_t rate)
+{
+	unsigned i = 0;
+
+	if (rate == 0)
+		return 0;
+	sonde__next_lock_find();
+	sonde__fork_join(SONDE__FORK_CONTENTION, &fork_part);
+	take_lock();
+	while (i < WINDOWS && rates.windows[i].rate)
+		i++;
+	if (i < WINDOWS) {
+		rates.windows[i].rate = rate < RATE_MAX ? rate : RATE_MAX;
+		rates.windows[i].kind = kind;
+		apply();
+	}
+	give_lock();
+	return i < WINDOWS ? i + 1 : 0;
+}
+
+void sonde__contention_close(unsigned window)
+{
+	if (window == 0 || window > WINDOWS)
+		return;
+	take_lock();
+	rates.windows[window - 1].rate = 0;
+	apply();
+	give_lock();
+}
+
+void sonde__contention_look(void)
+{
+	sonde__next_lock_find();
+	take_lock();
+	apply();
+	give_lock();
+}
+
+/* Rows. */
+
+static struct row *row_at(uint32_t number)
+{
+	return &atomic_load_explicit(&pages[(number - 1) / PER_PAGE],
+				     memory_order_acquire)[(number - 1) % PER_PAGE];
+}
+
+static bool is_same(uint32_t number, const void *key)
+{
+	const struct row *a = row_at(number), *b = key;
+
+	return a->stack == b->stack && a->kind == b->kind;
+}
+
+static uint32_t add_row(const struct row *key, uint64_t hash)
+{
+	uint32_t number = atomic_load_explicit(&row_count, memory_order_relaxed) + 1;
+	size_t at = (number - 1) / PER_PAGE;
+	struct row *r;
+
+	if (at >= PAGES || !sonde__lookup_reserve(&lookup, LOOKUP_MAX))
+		return 0;
+	if (!atomic_load_explicit(&pages[at], memory_order_relaxed)) {
+		struct row *page = sonde__map(PER_PAGE * sizeof(*page));
+
+		if (!page)
+			return 0;
+		atomic_store_explicit(&pages[at], page, memory_order_release);
+	}
+	r = row_at(number);
+	r->stack = key->stack;
+	r->kind = key->kind;
+	atomic_store_explicit(&row_count, number, memory_order_release);
+	sonde__lookup_add(&lookup, hash, number);
+	return number;
+}
+
+static uint32_t find_row(enum sonde__contention kind, uint32_t stack)
+{
+	struct row key = { .stack = stack, .kind = kind };
+	uint64_t hash = mix((uint64_t)stack << 8 | kind);
+	uint32_t number = sonde__lookup_find(&lookup, hash, is_same, &key);
+
+	if (number)
+		return number;
+	sonde__lock(&lock);
+	number = sonde__lookup_find(&lookup, hash, is_same, &key);
+	if (!number)
+		number = add_row(&key, hash);
+	sonde__unlock(&lock);
+	return number;
+}
+
+/* The stack from where the host called; just that place if the unwinder did not come so far. */
+static uint32_t take_stack(const void *caller)
+{
+	uint64_t pcs[OWN_FRAMES + SONDE__DEPTH];
+	size_t n, skip = 0;
+
+	sonde__self(); /* with the bounds of its stack, the unwinder need not ask for each page */
+	n = sonde__unwind(pcs, OWN_FRAMES + SONDE__DEPTH, 0);
+	while (skip < n && skip < OWN_FRAMES && pcs[skip] != (uintptr_t)caller)
+		skip++;
+	if (skip == n || pcs[skip] != (uintptr_t)caller) {
+		pcs[0] = (uintptr_t)caller;
+		n = 1;
+		skip = 0;
+	}
+	return sonde__stack_intern(pcs + skip, n - skip, false);
+}
+
+static void add(enum sonde__contention kind, uint64_t count, uint64_t ns, const void *caller)
+{
+	int saved = errno;
+	uint32_t stack, row;
+
+	sonde__tls.inside++;
+	stack = take_stack(caller);
+	row = stack ? find_row(kind, stack) : 0;
+	if (row) {
+		atomic_fetch_add_explicit(&row_at(row)->count, count, memory_order_relaxed);
+		atomic_fetch_add_explicit(&row_at(row)->ns, ns, memory_order_relaxed);
+	}
+	atomic_fetch_add_explicit(row ? &sonde__stats.contention_samples
+				      : &sonde__stats.contention_lost,
+				  1, memory_order_relaxed);
+	sonde__tls.inside--;
+	errno = saved;
+}
+
+void sonde__contention_record(enum sonde__contention kind, uint64_t ns, uint32_t n,
+			      const void *caller)
+{
+	uint64_t rate = sonde__contention_rate_now(kind);
+
+	if (rate == 0)
+		return;
+	if (kind == SONDE__MUTEX) {
+		if (rate > 1 && draw(rate) != 0)
+			return;
+		if (__builtin_mul_overflow(rate, ns, &ns))
+			ns = INT64_MAX;
+		add(kind, rate * n * ONE, ns, caller);
+		return;
+	}
+	ns = ns ? ns : 1;
+	if (ns >= rate)
+		add(kind, ONE, ns, caller);
+	else if (draw(rate) < ns)
+		add(kind, (uint64_t)((double)rate / (double)ns * ONE), rate, caller);
+}
+
+/* Snapshots. */
+
+static void sift(struct sonde__contention_row *r, size_t root, size_t n)
+{
+	for (size_t child = 2 * root + 1; child < n; child = 2 * root + 1) {
+		struct sonde__contention_row swap = r[root];
+
+		if (child + 1 < n && r[child + 1].ns < r[child].ns)
+			child++;
+		if (r[child].ns >= swap.ns)
+			return;
+		r[root] = r[child];
+		r[child] = swap;
+		root = child;
+	}
+}
+
+/* Heap sort: no memory, no recursion, no bad case. */
+static void sort_rows(struct sonde__contention_row *r, size_t n)
+{
+	for (size_t i = n / 2; i-- > 0;)
+		sift(r, i, n);
+	for (size_t end = n; end > 1; end--) {
+		struct sonde__contention_row swap = r[0];
+
+		r[0] = r[end - 1];
+		r[end - 1] = swap;
+		sift(r, 0, end - 1);
+	}
+}
+
+struct sonde__contention_row *sonde__contention_snapshot(enum sonde__contention kind, size_t *n,
+							 size_t *mapped)
+{
+	uint32_t count = atomic_load_explicit(&row_count, memory_order_acquire);
+	struct sonde__contention_row *rows = count ? sonde__map(count * sizeof(*rows)) : NULL;
+
+	*n = 0;
+	*mapped = count * sizeof(*rows);
+	for (uint32_t i = 1; rows && i <= count; i++) {
+		const struct row *r = row_at(i);
+
+		if (r->kind != (uint32_t)kind)
+			continue;
+		rows[(*n)++] = (struct sonde__contention_row){
+			.stack = r->stack,
+			.count =
+				(double)atomic_load_explicit(&r->count, memory_order_relaxed) / ONE,
+			.ns = atomic_load_explicit(&r->ns, memory_order_relaxed),
+		};
+	}
+	sort_rows(rows, *n);
+	return rows;
+}
