@@ -118,7 +118,9 @@ struct sonde_options {
  * Switches the runtime on.  NULL: as the environment says (SONDE_ADDR and the others); that is also
  * what happens without any call when SONDE_ADDR is set.  -EALREADY if it is on; -EPERM in setuid
  * programs; -EINVAL if the address makes no sense; -EAGAIN or -ENOMEM if there is no thread to be
- * had.  An address that is busy is not an error.
+ * had.  An address that is busy is not an error, and is tried again; but -EADDRINUSE if the
+ * environment was inherited from a process that serves there: this one takes over when it has lost
+ * its parent.
  *
  * Only what is allocated from then on is in the heap profile.
  */

@@ -8,6 +8,7 @@
 #include "runtime/aside.h"
 #include "runtime/contention.h"
 #include "runtime/cpu.h"
+#include "runtime/family.h"
 #include "runtime/fd.h"
 #include "runtime/fork.h"
 #include "runtime/guard.h"
@@ -332,13 +333,12 @@ static void *run_agent(void *unused)
 	(void)unused;
 	sonde__tls.inside = 1;
 	sonde__thread_is_agent();
-	prctl(PR_SET_NAME, "sonde");
 	agent.cpu_before = sonde__thread_cpu();
 	sonde__threads_scan();
 	if (agent.config.complaint[0])
 		sonde__log("%s", agent.config.complaint);
 	sonde__announce_presets(&agent.config);
-	sonde__server_init(&agent.config);
+	sonde__server_begin();
 	while (!atomic_load(&agent.stop) && !time_is_up())
 		wait_and_work();
 	wind_up();
@@ -365,6 +365,7 @@ static int create_thread(size_t stack)
 static int start_thread(void)
 {
 	sigset_t all, before;
+	char name[16] = "";
 	int rc;
 
 	sigfillset(&all);
@@ -372,9 +373,13 @@ static int start_thread(void)
 	sonde__tls.inside++;
 	if (agent.config.memlog_ns)
 		sonde__aside_start();
+	/* A thread has the name of its maker: a process we start at once must find it so. */
+	prctl(PR_GET_NAME, name);
+	prctl(PR_SET_NAME, SONDE__AGENT_NAME);
 	rc = create_thread(STACK);
 	if (rc == EINVAL) /* a program with very much thread-local data */
 		rc = create_thread(0);
+	prctl(PR_SET_NAME, name);
 	sonde__tls.inside--;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return -rc;
@@ -439,9 +444,28 @@ static void keep_cmdline(void)
 		agent.cmdline = (char *)(uintptr_t) "";
 }
 
+/*
+ * A process above this one serves: this one is left alone, until it is on its own and the next
+ * sampled allocation takes over.
+ */
+static void stand_by(void)
+{
+	agent.parent = sonde__syscall(SYS_getppid, 0, 0, 0, 0, 0, 0);
+	atomic_store(&agent.orphan, true);
+	atomic_store(&sonde__heap_watcher, take_over);
+}
+
+/* Whether the address, if any, is ours to ask for. */
+static int get_address(const struct sonde__config *c)
+{
+	if (sonde__server_init(c) != -EADDRINUSE || !c->inherited || !sonde__family_serves(c->addr))
+		return 0;
+	sonde__server_close(0);
+	return -EADDRINUSE;
+}
+
 static void prepare(const struct sonde__config *c)
 {
-	agent.config = *c;
 	atomic_store(&agent.orphan, false);
 	agent.pid = sonde__sys_getpid();
 	agent.taken = NULL;
@@ -456,7 +480,6 @@ static void prepare(const struct sonde__config *c)
 	keep_cmdline();
 	sonde__modules_refresh();
 	sonde__threads_start();
-	sonde__fork_join(SONDE__FORK_AGENT, &fork_part);
 }
 
 /* Gets the place of the agent: nobody else starts it at the same time. */
@@ -511,7 +534,11 @@ int sonde__agent_start(const struct sonde__config *c)
 		return -EPERM;
 	if (!claim())
 		return -EALREADY;
-	rc = sonde__fd_is_ours(&agent.wake[1]) || open_wake() ? 0 : -EMFILE;
+	agent.config = *c;
+	sonde__fork_join(SONDE__FORK_AGENT, &fork_part);
+	rc = get_address(c);
+	if (rc == 0 && !sonde__fd_is_ours(&agent.wake[1]) && !open_wake())
+		rc = -EMFILE;
 	if (rc == 0) {
 		prepare(c);
 		sonde__heap_set_rate(c->heap_rate);
@@ -519,10 +546,16 @@ int sonde__agent_start(const struct sonde__config *c)
 		settle(ON);
 		rc = start_thread();
 	}
-	if (rc < 0) {
+	if (rc < 0 && rc != -EADDRINUSE) {
+		sonde__server_close(0);
 		sonde__heap_set_rate(0);
-		settle(OFF);
 	}
+	if (rc == -EADDRINUSE) {
+		stand_by();
+		sonde__heap_set_rate(c->heap_rate);
+	}
+	if (rc < 0)
+		settle(OFF);
 	return rc;
 }
 

@@ -28,8 +28,11 @@ struct sonde__config {
 	bool label_age;       /* live samples of the heap carry their age */
 	unsigned presets;     /* those that are in force, a bit for each enum sonde__preset */
 	bool on;
+	bool inherited;      /* from an environment that may have been meant for another process */
 	char complaint[160]; /* about what could not be understood; for the log */
 };
+
+#define SONDE__AGENT_NAME "sonde" /* of the thread; other processes look for it */
 
 enum {
 	SONDE__HEAP_RATE = 524288,
@@ -59,7 +62,10 @@ bool sonde__config_from_env(struct sonde__config *c, char **environment);
 /* A time as in "60s", "1m30s", "500ms", or in seconds, as ns; false if it is none. */
 bool sonde__parse_time(const char *text, uint64_t *ns);
 
-/* Starts the agent thread (and with it everything that is on).  0 or a negative errno. */
+/*
+ * Starts the agent thread (and with it everything that is on).  0 or a negative errno; -EADDRINUSE
+ * if a process above this one serves what this one inherited, and it waits for its turn.
+ */
 int sonde__agent_start(const struct sonde__config *c);
 void sonde__agent_stop(void);
 bool sonde__agent_is_on(void);

@@ -257,6 +257,7 @@ bool sonde__config_from_env(struct sonde__config *c, char **environment)
 	c->on = read_switches(c, environment);
 	read_memlog(c, environment);
 	c->on = c->on || c->memlog_ns;
+	c->inherited = !value_of(environment, "SONDE_PID");
 	read_text(c, environment, "SONDE_LOG", c->log, sizeof(c->log));
 	if (!c->on)
 		return false;

@@ -20,6 +20,8 @@ enum { RETRY_S = 3, BREATH_S = 1 };
 static struct {
 	struct sonde__listen listen;
 	char addr[sizeof(((struct sonde__config *)0)->addr)];
+	const char *why; /* the address makes no sense */
+	int first;       /* how the first attempt to listen ended */
 	bool wanted, told;
 	uint64_t retry; /* when to try to listen again; 0: not */
 	uint64_t pause; /* no accept() before: there were no file descriptors */
@@ -50,11 +52,8 @@ static void announce(bool token)
 				 : "; give localhost as the host, or set SONDE_TOKEN");
 }
 
-static void try_to_listen(void)
+static void tell(int rc)
 {
-	int rc = sonde__listen_open(&server.listen);
-
-	server.retry = 0;
 	if (rc == 0) {
 		announce(sonde__agent_config()->token[0] != '\0');
 		return;
@@ -66,27 +65,37 @@ static void try_to_listen(void)
 	server.retry = sonde__now() + RETRY_S * second;
 }
 
-bool sonde__server_init(const struct sonde__config *c)
+static void try_to_listen(void)
 {
-	const char *why;
+	server.retry = 0;
+	tell(sonde__listen_open(&server.listen));
+}
 
+int sonde__server_init(const struct sonde__config *c)
+{
 	memset(&server, 0, sizeof(server));
 	if (c->addr[0] == '\0')
-		return true;
-	why = sonde__listen_parse(&server.listen, c->addr);
-	if (why) {
-		sonde__log("cannot listen on %s: %s", c->addr, why);
-		return false;
-	}
+		return 0;
 	memcpy(server.addr, c->addr, sizeof(server.addr));
+	server.why = sonde__listen_parse(&server.listen, c->addr);
+	if (server.why)
+		return -EINVAL;
 	server.connections = sonde__map(SONDE__CONNECTIONS * sizeof(*server.connections));
 	if (!server.connections) {
-		sonde__log("cannot listen on %s: out of memory", c->addr);
-		return false;
+		server.why = "out of memory";
+		return -ENOMEM;
 	}
 	server.wanted = true;
-	server.retry = sonde__now();
-	return true;
+	server.first = sonde__listen_open(&server.listen);
+	return server.first;
+}
+
+void sonde__server_begin(void)
+{
+	if (server.why)
+		sonde__log("cannot listen on %s: %s", server.addr, server.why);
+	if (server.wanted)
+		tell(server.first);
 }
 
 static void sooner(uint64_t *until, uint64_t when)

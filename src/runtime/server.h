@@ -21,8 +21,13 @@ enum {
 	SONDE__POLL_FDS = SONDE__CONNECTIONS + 8,
 };
 
-/* Takes the address of 'c'; false, and a line in the log, if it makes no sense. */
-bool sonde__server_init(const struct sonde__config *c);
+/*
+ * Takes the address of 'c', and listens there if that can be had: 0 or a negative errno.  Logs
+ * nothing: the host waits for it.
+ */
+int sonde__server_init(const struct sonde__config *c);
+/* What is to be said about it; by the agent. */
+void sonde__server_begin(void);
 /* Adds what to wait for to 'fds' and returns how many; lowers '*until' to when to come back. */
 size_t sonde__server_wait(struct pollfd *fds, uint64_t *until);
 /* Does what can be done now. */
