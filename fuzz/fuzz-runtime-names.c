@@ -35,7 +35,7 @@ static void check_names(struct table *t)
 		struct symbol *s = &t->symbols[i];
 
 		assert(i == 0 || t->symbols[i - 1].start <= s->start);
-		read_name(t, s, false);
+		read_name(t, s);
 		if (s->known)
 			assert(strnlen(blocks[(s->known - 1) / BLOCK] + (s->known - 1) % BLOCK,
 				       NAME_MAX_BYTES) < NAME_MAX_BYTES);
@@ -54,24 +54,21 @@ static void forget(struct table *t)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct table t = { .nbuild_id = 20 };
-
-	memset(t.build_id, 0xab, sizeof(t.build_id));
-	if (!sonde__fd_take(&t.fd, memfd_create("fuzz", MFD_CLOEXEC)))
-		return 0;
-	if (sonde__sys_write(t.fd.fd, data, size) != (long)size) {
-		sonde__fd_close(&t.fd);
-		return 0;
-	}
 	for (int i = 0; i < 2; i++) {
-		t.nbuild_id = i ? 0 : 20;
-		t.n = 0;
-		t.symbols = NULL;
-		t.mapped = 0;
+		struct table t = { .n = 0 };
+		size_t n, mapped;
+		uint8_t *p;
+
+		if (!sonde__binary_image(&t.file, data, size))
+			return 0;
 		read_table(&t);
 		check_names(&t);
 		forget(&t);
+		p = sonde__binary_load(&t.file, i ? ".debug_line" : ".debug_line_str", 1 << 20, &n,
+				       &mapped);
+		if (p)
+			sonde__unmap(p, mapped);
+		sonde__binary_close(&t.file);
 	}
-	sonde__fd_close(&t.fd);
 	return 0;
 }

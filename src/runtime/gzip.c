@@ -1,5 +1,5 @@
 /*
- * gzip.c - bytes, compressed
+ * gzip.c - bytes, compressed and not
  *
  * libdeflate is linked in and hidden, so telling it where to take memory from concerns nobody else.
  *
@@ -47,4 +47,18 @@ uint8_t *sonde__gzip(const void *data, size_t n, size_t *size, size_t *mapped)
 		*size = libdeflate_gzip_compress(c, data, n, out, *mapped);
 	libdeflate_free_compressor(c);
 	return out;
+}
+
+bool sonde__inflate(const void *packed, size_t npacked, void *to, size_t n)
+{
+	struct libdeflate_decompressor *d;
+	bool fine;
+
+	libdeflate_set_memory_allocator(allocate, release);
+	d = libdeflate_alloc_decompressor();
+	if (!d)
+		return false;
+	fine = libdeflate_zlib_decompress(d, packed, npacked, to, n, NULL) == LIBDEFLATE_SUCCESS;
+	libdeflate_free_decompressor(d);
+	return fine;
 }

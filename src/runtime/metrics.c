@@ -158,7 +158,8 @@ void sonde__metrics_page(struct sonde__buf *b)
 	add_time(b);
 	add(b, "sonde_memory_bytes", "gauge", "Memory the runtime has mapped for itself.",
 	    atomic_load(&s->own_bytes));
-	add(b, "sonde_symbol_bytes", "gauge", "Of that, for symbol tables.", sonde__names_bytes());
+	add(b, "sonde_symbol_bytes", "gauge", "Of that, for symbol tables and lines.",
+	    sonde__names_bytes() + sonde__lines_bytes());
 	add(b, "sonde_heap_rate_bytes", "gauge", "Bytes per sampled allocation, on average.",
 	    sonde__heap_rate());
 	add(b, "sonde_heap_samples_total", "counter", "Allocations sampled.",

@@ -1,26 +1,22 @@
 /*
  * names.c - the names of functions, from the symbol tables of the files that are running
  *
- * Only the agent calls this.  Files are read, not mapped: one that is cut short while we look at it
- * would otherwise kill the host.  Of a table only what is a function is kept, sorted by address,
- * 24 bytes each; a name is read from the file when it is asked for, and kept.  A file that is not
- * the one that was loaded (its build id differs) gives no names.
+ * Only the agent calls this.  Of a table only what is a function is kept, sorted by address, 24
+ * bytes each; a name is read from the file when it is asked for, and kept.  A file without a full
+ * table may have one in a debug file; the vdso has its own in memory.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "runtime/agent.h"
+#include "runtime/binary.h"
 #include "runtime/buf.h"
-#include "runtime/fd.h"
 #include "runtime/os.h"
 #include "runtime/output.h"
 #include "runtime/unwind.h"
 
-#include <elf.h>
 #include <string.h>
 
 enum {
 	MODULES_MAX = 4096,
-	SECTIONS_MAX = 4096,
 	SYMBOLS_MAX = 4 << 20,
 	NAME_MAX_BYTES = 4096,
 	BLOCKS = 512,
@@ -36,15 +32,19 @@ struct symbol {
 	uint32_t strings; /* which string table */
 };
 
+/* Names that are exported are better known: of two for one place, the last is shown. */
+enum { OF_FILE, OF_DEBUG_FILE, EXPORTED, STRINGS };
+
 /* The symbols of one file.  Numbered as they were met: numbers stay. */
 struct table {
 	char path[256];
-	uint8_t build_id[32];
-	size_t nbuild_id;
-	struct sonde__fd fd; /* for names not read yet; open while a profile is written */
-	uint64_t strings[2], nstrings[2];
+	struct sonde__build_id id;
+	struct sonde__binary file,
+		debug;    /* for names not read yet; open while a profile is written */
+	bool main, tried; /* the program itself; whether 'debug' was looked for */
+	uint64_t strings[STRINGS], nstrings[STRINGS];
 	struct symbol *symbols;
-	size_t n, mapped;
+	size_t n, room, mapped;
 };
 
 static struct sonde__buf tables = { .max = MODULES_MAX * sizeof(struct table) };
@@ -52,63 +52,6 @@ static struct sonde__buf tables = { .max = MODULES_MAX * sizeof(struct table) };
 /* Names that were read, in blocks that stay where they are. */
 static char *blocks[BLOCKS];
 static size_t nblocks, last_used;
-
-/* Reads exactly 'n' bytes. */
-static bool read_at(int fd, void *to, size_t n, uint64_t offset)
-{
-	char *p = to;
-
-	while (n > 0) {
-		long got = sonde__sys_pread(fd, p, n, offset);
-
-		if (got <= 0)
-			return false;
-		p += got;
-		n -= (size_t)got;
-		offset += (uint64_t)got;
-	}
-	return true;
-}
-
-/* Whether the notes at 'p' have the build id of the module; true too if they have none. */
-static bool notes_agree(const uint8_t *p, size_t n, const struct table *t)
-{
-	while (n >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr note;
-		size_t name, body;
-
-		memcpy(&note, p, sizeof(note));
-		name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
-		body = ((size_t)note.n_descsz + 3) & ~(size_t)3;
-		if (name > n - sizeof(note) || body > n - sizeof(note) - name)
-			return true;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    memcmp(p + sizeof(note), "GNU", 4) == 0)
-			return note.n_descsz == t->nbuild_id &&
-			       memcmp(p + sizeof(note) + name, t->build_id, t->nbuild_id) == 0;
-		p += sizeof(note) + name + body;
-		n -= sizeof(note) + name + body;
-	}
-	return true;
-}
-
-static bool same_file(int fd, const Elf64_Ehdr *eh, const struct table *t)
-{
-	uint8_t notes[1024];
-
-	for (unsigned i = 0; i < eh->e_phnum && t->nbuild_id; i++) {
-		Elf64_Phdr ph;
-
-		if (!read_at(fd, &ph, sizeof(ph), eh->e_phoff + i * sizeof(ph)))
-			return false;
-		if (ph.p_type != PT_NOTE || ph.p_filesz > sizeof(notes))
-			continue;
-		if (!read_at(fd, notes, ph.p_filesz, ph.p_offset) ||
-		    !notes_agree(notes, ph.p_filesz, t))
-			return false;
-	}
-	return true;
-}
 
 static bool is_function(const Elf64_Sym *s)
 {
@@ -128,8 +71,9 @@ static void add_symbol(struct table *t, const Elf64_Sym *s, uint32_t strings)
 	};
 }
 
-/* Adds the functions of one section; 'room' symbols were mapped. */
-static void read_symbols(struct table *t, const Elf64_Shdr *sh, uint32_t strings, size_t room)
+/* Adds the functions of one section, as far as there is room. */
+static void read_symbols(struct table *t, const struct sonde__binary *b, const Elf64_Shdr *sh,
+			 uint32_t strings)
 {
 	Elf64_Sym some[AT_ONCE];
 	size_t count = sh->sh_size / sizeof(Elf64_Sym);
@@ -137,10 +81,10 @@ static void read_symbols(struct table *t, const Elf64_Shdr *sh, uint32_t strings
 	for (size_t i = 0; i < count; i += AT_ONCE) {
 		size_t n = count - i < AT_ONCE ? count - i : AT_ONCE;
 
-		if (!read_at(t->fd.fd, some, n * sizeof(some[0]),
-			     sh->sh_offset + i * sizeof(some[0])))
+		if (!sonde__binary_read(b, some, n * sizeof(some[0]),
+					sh->sh_offset + i * sizeof(some[0])))
 			return;
-		for (size_t k = 0; k < n && t->n < room; k++)
+		for (size_t k = 0; k < n && t->n < t->room; k++)
 			if (is_function(&some[k]))
 				add_symbol(t, &some[k], strings);
 	}
@@ -153,7 +97,6 @@ static bool before(const struct symbol *a, const struct symbol *b)
 		return a->start < b->start;
 	if (a->size != b->size)
 		return a->size < b->size;
-	/* Names that are exported are better known. */
 	return a->strings != b->strings ? a->strings < b->strings : a->name_at > b->name_at;
 }
 
@@ -195,77 +138,84 @@ static size_t symbol_count(const Elf64_Shdr *sh)
 	return sh->sh_entsize == sizeof(Elf64_Sym) ? sh->sh_size / sizeof(Elf64_Sym) : 0;
 }
 
-static bool is_table(const Elf64_Shdr *sh)
+static size_t count_symbols(const struct sonde__binary *b, uint32_t type)
 {
-	return sh->sh_type == SHT_SYMTAB || sh->sh_type == SHT_DYNSYM;
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->n; i++)
+		n += b->sections[i].sh_type == type ? symbol_count(&b->sections[i]) : 0;
+	return n;
 }
 
-static void read_sections(struct table *t, const Elf64_Shdr *sections, unsigned n)
+static void read_sections(struct table *t, const struct sonde__binary *b, uint32_t type,
+			  uint32_t which)
 {
-	size_t room = 0;
+	for (size_t i = 0; i < b->n; i++) {
+		const Elf64_Shdr *sh = &b->sections[i];
 
-	for (unsigned i = 0; i < n; i++)
-		room += is_table(&sections[i]) ? symbol_count(&sections[i]) : 0;
-	if (room == 0 || room > SYMBOLS_MAX)
-		return;
-	t->mapped = room * sizeof(*t->symbols);
-	t->symbols = sonde__map(t->mapped);
-	for (unsigned i = 0; i < n && t->symbols; i++) {
-		const Elf64_Shdr *sh = &sections[i];
-		uint32_t which = sh->sh_type == SHT_DYNSYM;
-
-		if (!is_table(sh) || symbol_count(sh) == 0 || sh->sh_link >= n)
+		if (sh->sh_type != type || symbol_count(sh) == 0 || sh->sh_link >= b->n)
 			continue;
-		t->strings[which] = sections[sh->sh_link].sh_offset;
-		t->nstrings[which] = sections[sh->sh_link].sh_size;
-		read_symbols(t, sh, which, room);
+		t->strings[which] = b->sections[sh->sh_link].sh_offset;
+		t->nstrings[which] = b->sections[sh->sh_link].sh_size;
+		read_symbols(t, b, sh, which);
 	}
-	sort_symbols(t->symbols, t->n);
+}
+
+/* Opens what is not open yet; the program itself is what runs, whatever has become of its path. */
+static struct sonde__binary *file_of(struct table *t)
+{
+	if (!sonde__binary_is_open(&t->file) && t->path[0])
+		sonde__binary_open(&t->file, t->main ? "/proc/self/exe" : t->path, &t->id);
+	return &t->file;
+}
+
+static struct sonde__binary *debug_of(struct table *t)
+{
+	if (!t->tried && !sonde__binary_is_open(&t->debug) && t->path[0])
+		sonde__binary_open_debug(&t->debug, file_of(t), t->path, &t->id);
+	t->tried = true;
+	return &t->debug;
 }
 
 static void read_table(struct table *t)
 {
-	Elf64_Ehdr eh;
-	Elf64_Shdr *sections;
-	size_t size;
+	const struct sonde__binary *b = file_of(t), *debug = b;
 
-	if (!read_at(t->fd.fd, &eh, sizeof(eh), 0) || memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_shentsize != sizeof(Elf64_Shdr) ||
-	    eh.e_shnum == 0 || eh.e_shnum > SECTIONS_MAX || !same_file(t->fd.fd, &eh, t))
+	if (!sonde__binary_is_open(b))
 		return;
-	size = eh.e_shnum * sizeof(*sections);
-	sections = sonde__map(size);
-	if (sections && read_at(t->fd.fd, sections, size, eh.e_shoff))
-		read_sections(t, sections, eh.e_shnum);
-	sonde__unmap(sections, size);
-}
-
-static bool open_file(struct table *t, bool main)
-{
-	/* Whatever has become of the path: this is what runs. */
-	long fd = sonde__sys_open(main ? "/proc/self/exe" : t->path, O_RDONLY | O_NONBLOCK, 0);
-	struct stat st;
-
-	if (!sonde__fd_take(&t->fd, fd))
-		return false;
-	if (sonde__sys_fstat(t->fd.fd, &st) == 0 && S_ISREG(st.st_mode))
-		return true;
-	sonde__fd_close(&t->fd);
-	return false;
+	if (!count_symbols(b, SHT_SYMTAB))
+		debug = debug_of(t);
+	t->room = count_symbols(b, SHT_DYNSYM) + count_symbols(debug, SHT_SYMTAB);
+	if (t->room == 0 || t->room > SYMBOLS_MAX)
+		return;
+	t->mapped = t->room * sizeof(*t->symbols);
+	t->symbols = sonde__map(t->mapped);
+	if (!t->symbols)
+		return;
+	read_sections(t, debug, SHT_SYMTAB, debug == b ? OF_FILE : OF_DEBUG_FILE);
+	read_sections(t, b, SHT_DYNSYM, EXPORTED);
+	sort_symbols(t->symbols, t->n);
 }
 
 static bool same_module(const struct table *t, const struct sonde__module *m)
 {
-	return strcmp(t->path, m->path) == 0 && t->nbuild_id == m->nbuild_id &&
-	       memcmp(t->build_id, m->build_id ? m->build_id : (const uint8_t *)"", t->nbuild_id) ==
-		       0;
+	return strcmp(t->path, m->path) == 0 && t->id.n == m->nbuild_id &&
+	       memcmp(t->id.bytes, m->build_id ? m->build_id : (const uint8_t *)"", t->id.n) == 0;
+}
+
+static void close_table(struct table *t)
+{
+	if (t->path[0]) /* the vdso stays where it is */
+		sonde__binary_close(&t->file);
+	sonde__binary_close(&t->debug);
+	t->tried = false;
 }
 
 static struct table *new_table(const struct sonde__module *m, bool main)
 {
 	struct table *t;
 
-	if (m->nbuild_id > sizeof(t->build_id) || strlen(m->path) >= sizeof(t->path))
+	if (m->nbuild_id > sizeof(t->id.bytes) || strlen(m->path) >= sizeof(t->path))
 		return NULL;
 	if (tables.max - tables.n < sizeof(*t))
 		return NULL;
@@ -274,11 +224,13 @@ static struct table *new_table(const struct sonde__module *m, bool main)
 		return NULL;
 	memcpy(t->path, m->path, strlen(m->path) + 1);
 	if (m->nbuild_id)
-		memcpy(t->build_id, m->build_id, m->nbuild_id);
-	t->nbuild_id = m->nbuild_id;
-	if (open_file(t, main))
-		read_table(t);
-	sonde__fd_close(&t->fd);
+		memcpy(t->id.bytes, m->build_id, m->nbuild_id);
+	t->id.n = m->nbuild_id;
+	t->main = main;
+	if (!t->path[0] && m->offset == 0)
+		sonde__binary_image(&t->file, (const void *)(uintptr_t)m->start, m->end - m->start);
+	read_table(t);
+	close_table(t);
 	return t;
 }
 
@@ -288,7 +240,7 @@ static struct table *table_of(const struct sonde__modules *all, const struct son
 	size_t n = tables.n / sizeof(*t);
 	static size_t last;
 
-	if (!m->path || m->path[0] != '/')
+	if (!m->path || (m->path[0] && m->path[0] != '/'))
 		return NULL;
 	if (last < n && same_module(&t[last], m))
 		return &t[last];
@@ -342,24 +294,19 @@ static uint32_t keep_name(const char *name, size_t n)
 	return (uint32_t)((nblocks - 1) * BLOCK + last_used - n) + 1;
 }
 
-/* Reads the name from the file; the file may be another one by now, so look what it is. */
-static void read_name(struct table *t, struct symbol *s, bool main)
+/* Reads the name from the file. */
+static void read_name(struct table *t, struct symbol *s)
 {
+	const struct sonde__binary *b = s->strings == OF_DEBUG_FILE ? debug_of(t) : file_of(t);
 	char name[NAME_MAX_BYTES];
 	uint64_t left = t->nstrings[s->strings];
 	size_t n;
-	Elf64_Ehdr eh;
 
-	if (s->name_at >= left)
-		return;
-	if (t->fd.fd == 0 && open_file(t, main) &&
-	    (!read_at(t->fd.fd, &eh, sizeof(eh), 0) || !same_file(t->fd.fd, &eh, t)))
-		sonde__fd_close(&t->fd);
-	if (t->fd.fd == 0)
+	if (s->name_at >= left || !sonde__binary_is_open(b))
 		return;
 	left -= s->name_at;
 	n = left < sizeof(name) ? (size_t)left : sizeof(name);
-	if (!read_at(t->fd.fd, name, n, t->strings[s->strings] + s->name_at))
+	if (!sonde__binary_read(b, name, n, t->strings[s->strings] + s->name_at))
 		return;
 	left = strnlen(name, n);
 	if (left > 0 && left < n)
@@ -376,7 +323,7 @@ const char *sonde__name(uint64_t pc, uint64_t *start)
 	if (!s)
 		return NULL;
 	if (!s->known)
-		read_name(t, s, m == &all->at[all->main]);
+		read_name(t, s);
 	if (!s->known)
 		return NULL;
 	if (start)
@@ -384,13 +331,21 @@ const char *sonde__name(uint64_t pc, uint64_t *start)
 	return blocks[(s->known - 1) / BLOCK] + (s->known - 1) % BLOCK;
 }
 
+uint8_t *sonde__names_section(const struct sonde__module *m, const char *name, size_t max,
+			      size_t *n, size_t *mapped)
+{
+	struct table *t = table_of(sonde__modules(), m);
+	uint8_t *p = t ? sonde__binary_load(file_of(t), name, max, n, mapped) : NULL;
+
+	return p || !t ? p : sonde__binary_load(debug_of(t), name, max, n, mapped);
+}
+
 void sonde__names_close(void)
 {
 	struct table *t = (struct table *)(void *)tables.p;
 
 	for (size_t i = 0; i < tables.n / sizeof(*t); i++)
-		if (t[i].fd.fd)
-			sonde__fd_close(&t[i].fd);
+		close_table(&t[i]);
 }
 
 size_t sonde__names_bytes(void)

@@ -54,6 +54,27 @@ const char *sonde__name(uint64_t pc, uint64_t *start);
 void sonde__names_close(void);
 size_t sonde__names_bytes(void); /* of memory that symbol tables take */
 
+/*
+ * A section of a module's file, or of its debug file, in mapped memory with a zero behind it; NULL
+ * if there is none, or it has more than 'max' bytes.
+ */
+struct sonde__module;
+uint8_t *sonde__names_section(const struct sonde__module *m, const char *name, size_t max,
+			      size_t *n, size_t *mapped);
+
+/* The file and line of a place in memory, where there is debug information. */
+struct sonde__line {
+	const char *file; /* valid until the next sonde__lines_find() */
+	uint32_t line, start_line;
+};
+/* Looks for all of them at once, and remembers. */
+void sonde__lines_find(const uint64_t *pcs, size_t n);
+/* What was found; false if nothing was. */
+bool sonde__line(uint64_t pc, struct sonde__line *to);
+size_t sonde__lines_bytes(void); /* of memory that lines take */
+
+/* zlib's format; false if it does not give 'n' bytes. */
+bool sonde__inflate(const void *packed, size_t npacked, void *to, size_t n);
 /* gzip, level 1, with the header bytes of Go's; NULL when there is no memory. */
 uint8_t *sonde__gzip(const void *data, size_t n, size_t *size, size_t *mapped);
 

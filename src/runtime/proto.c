@@ -41,17 +41,26 @@ enum {
 	MAPPING_FILE,
 	MAPPING_BUILD_ID,
 	MAPPING_HAS_FUNCTIONS,
+	MAPPING_HAS_FILES,
+	MAPPING_HAS_LINES,
 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
-enum { LINE_FUNCTION = 1 };
-enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME };
+enum { LINE_FUNCTION = 1, LINE_LINE };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START };
 
 enum { MESSAGE = 4096 }; /* more than any message needs, but those with texts */
 
 struct location {
 	uint64_t address;  /* 0: samples that were lost */
-	uint32_t function; /* 0: no name */
+	uint32_t name;     /* a text; 0: none */
 	uint32_t module;   /* from 1 on, in the order they are written; 0: none */
+	uint32_t function; /* when all samples are written */
+	uint32_t line;     /* 0: not known */
+};
+
+/* Names and files are texts. */
+struct function {
+	uint32_t name, file, start_line;
 };
 
 /* The locations of a stack, as they are written; many samples differ only in their labels. */
@@ -67,9 +76,9 @@ struct writer {
 	struct sonde__buf stacks, bytes; /* struct packed, and what they refer to */
 	struct sonde__index by_stack;
 	struct sonde__buf locations; /* struct location */
-	struct sonde__buf functions; /* uint32_t: numbers of names */
+	struct sonde__buf functions; /* struct function */
 	struct sonde__buf unloaded;  /* modules that are in no snapshot any more */
-	struct sonde__index by_address, by_name;
+	struct sonde__index by_address, by_function;
 };
 
 static struct pbw begin_writing(struct writer *w, size_t room)
@@ -125,24 +134,21 @@ static uint32_t module_number(struct writer *w, const struct sonde__module *m)
 	return (uint32_t)i + (i < w->modules->main ? 2 : 1);
 }
 
-static uint32_t function_number(struct writer *w, const char *name)
+static uint32_t function_number(struct writer *w, const struct function *f)
 {
-	uint32_t text = sonde__output_string(w->o, name), id;
-	uint32_t hash = text * 0x9e3779b1u;
-	const uint32_t *names = (const uint32_t *)(void *)w->functions.p;
-	uint32_t *more;
+	const struct function *all = (const struct function *)(void *)w->functions.p;
+	uint32_t hash = sonde__hash(f, sizeof(*f)), id;
+	struct function *more;
 
-	if (text == 0)
-		return 0;
-	for (size_t at = hash; (id = sonde__index_next(&w->by_name, hash, &at)) != 0;)
-		if (names[id - 1] == text)
+	for (size_t at = hash; (id = sonde__index_next(&w->by_function, hash, &at)) != 0;)
+		if (memcmp(&all[id - 1], f, sizeof(*f)) == 0)
 			return id;
 	more = sonde__buf_more(&w->functions, sizeof(*more));
 	if (!more)
 		return 0;
-	*more = text;
+	*more = *f;
 	id = (uint32_t)(w->functions.n / sizeof(*more));
-	return sonde__index_put(&w->by_name, hash, id) ? id : 0;
+	return sonde__index_put(&w->by_function, hash, id) ? id : 0;
 }
 
 static void name_location(struct writer *w, struct location *l)
@@ -157,7 +163,7 @@ static void name_location(struct writer *w, struct location *l)
 	else if (w->o->head.symbolize)
 		name = sonde__name(l->address, NULL);
 	if (name)
-		l->function = function_number(w, name);
+		l->name = sonde__output_string(w->o, name);
 }
 
 static uint32_t location_number(struct writer *w, uint64_t address)
@@ -319,8 +325,35 @@ static void write_type(struct writer *w, uint32_t field, const struct sonde__val
 	end_writing(w, &p);
 }
 
-/* As Go: only if every place of the module that is in the profile has a name. */
-static bool all_named(const struct writer *w, uint32_t module)
+/* Where the named places are in the sources; all at once, as that is what takes time. */
+static void find_lines(struct writer *w)
+{
+	struct location *l = (struct location *)(void *)w->locations.p;
+	size_t n = w->locations.n / sizeof(*l);
+	struct sonde__buf pcs = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		if (l[i].name && l[i].module)
+			sonde__buf_add(&pcs, &l[i].address, sizeof(l[i].address));
+	sonde__lines_find((const uint64_t *)(void *)pcs.p, pcs.n / sizeof(uint64_t));
+	sonde__buf_release(&pcs);
+	for (size_t i = 0; i < n; i++) {
+		struct function f = { .name = l[i].name };
+		struct sonde__line at;
+
+		if (!f.name)
+			continue;
+		if (l[i].module && sonde__line(l[i].address, &at)) {
+			f.file = sonde__output_string(w->o, at.file);
+			f.start_line = at.start_line;
+			l[i].line = at.line;
+		}
+		l[i].function = function_number(w, &f);
+	}
+}
+
+/* As Go: only if every place of the module that is in the profile has a name, or a line. */
+static bool all_have(const struct writer *w, uint32_t module, bool lines)
 {
 	const struct location *l = (const struct location *)(void *)w->locations.p;
 	size_t n = w->locations.n / sizeof(*l), used = 0;
@@ -329,7 +362,7 @@ static bool all_named(const struct writer *w, uint32_t module)
 		if (l[i].module != module)
 			continue;
 		used++;
-		if (!l[i].function)
+		if (!l[i].function || (lines && !l[i].line))
 			return false;
 	}
 	return used > 0;
@@ -359,7 +392,9 @@ static void write_mapping(struct writer *w, const struct sonde__module *m)
 	pbw_opt(&p, MAPPING_OFFSET, m->offset);
 	pbw_opt(&p, MAPPING_FILE, sonde__output_string(w->o, path));
 	pbw_opt(&p, MAPPING_BUILD_ID, build_id_text(w, m));
-	pbw_opt(&p, MAPPING_HAS_FUNCTIONS, all_named(w, number));
+	pbw_opt(&p, MAPPING_HAS_FUNCTIONS, all_have(w, number, false));
+	pbw_opt(&p, MAPPING_HAS_FILES, all_have(w, number, true));
+	pbw_opt(&p, MAPPING_HAS_LINES, all_have(w, number, true));
 	pbw_end(&p, mark);
 	end_writing(w, &p);
 }
@@ -389,21 +424,24 @@ static void write_location(struct writer *w, uint32_t id, const struct location 
 	if (l->function) {
 		line = pbw_begin(&p, LOCATION_LINE);
 		pbw_opt(&p, LINE_FUNCTION, l->function);
+		pbw_opt(&p, LINE_LINE, l->line);
 		pbw_end(&p, line);
 	}
 	pbw_end(&p, mark);
 	end_writing(w, &p);
 }
 
-static void write_function(struct writer *w, uint32_t id, uint32_t name)
+static void write_function(struct writer *w, uint32_t id, const struct function *f)
 {
 	struct pbw p = begin_writing(w, MESSAGE);
 	size_t mark = pbw_begin(&p, PROFILE_FUNCTION);
 
 	/* Equal names tell the reader to demangle. */
 	pbw_opt(&p, FUNCTION_ID, id);
-	pbw_opt(&p, FUNCTION_NAME, name);
-	pbw_opt(&p, FUNCTION_SYSTEM_NAME, name);
+	pbw_opt(&p, FUNCTION_NAME, f->name);
+	pbw_opt(&p, FUNCTION_SYSTEM_NAME, f->name);
+	pbw_opt(&p, FUNCTION_FILE, f->file);
+	pbw_opt(&p, FUNCTION_START, f->start_line);
 	pbw_end(&p, mark);
 	end_writing(w, &p);
 }
@@ -411,12 +449,12 @@ static void write_function(struct writer *w, uint32_t id, uint32_t name)
 static void write_places(struct writer *w)
 {
 	const struct location *l = (const struct location *)(void *)w->locations.p;
-	const uint32_t *names = (const uint32_t *)(void *)w->functions.p;
+	const struct function *f = (const struct function *)(void *)w->functions.p;
 
 	for (size_t i = 0; i < w->locations.n / sizeof(*l); i++)
 		write_location(w, (uint32_t)i + 1, &l[i]);
-	for (size_t i = 0; i < w->functions.n / sizeof(*names); i++)
-		write_function(w, (uint32_t)i + 1, names[i]);
+	for (size_t i = 0; i < w->functions.n / sizeof(*f); i++)
+		write_function(w, (uint32_t)i + 1, &f[i]);
 }
 
 static void write_number(struct writer *w, uint32_t field, uint64_t v)
@@ -465,6 +503,7 @@ static void write_profile(struct writer *w)
 		write_type(w, PROFILE_SAMPLE_TYPE, &w->o->head.types[i]);
 	for (size_t i = 0; i < n; i++)
 		write_sample(w, sonde__output_sample(w->o, i));
+	find_lines(w);
 	write_mappings(w);
 	write_places(w);
 	write_head(w);
@@ -496,7 +535,7 @@ uint8_t *sonde__output_finish(struct sonde__output *o, size_t *n, size_t *mapped
 	sonde__buf_release(&w.functions);
 	sonde__buf_release(&w.unloaded);
 	sonde__index_release(&w.by_address);
-	sonde__index_release(&w.by_name);
+	sonde__index_release(&w.by_function);
 	sonde__names_close();
 	return bytes;
 }

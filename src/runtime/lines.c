@@ -1,0 +1,197 @@
+/*
+ * lines.c - files and lines of places in memory, from the debug information of files that run
+ *
+ * Only the agent calls this.  What was found is kept, by file and address in it; so is that nothing
+ * was.  When there is no more room, all is forgotten.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/buf.h"
+#include "runtime/line-program.h"
+#include "runtime/os.h"
+#include "runtime/output.h"
+#include "runtime/unwind.h"
+
+#include <string.h>
+
+enum {
+	KNOWN_MAX = 1 << 18,
+	TEXT_MAX = 16 << 20,
+	SECTION_MAX = 64 << 20, /* larger ones take too long */
+};
+
+struct known {
+	uint64_t pc, bias; /* of the module: another one may be there later */
+	uint32_t line, start_line, file;
+	uint32_t build; /* of the module's build id */
+};
+
+static struct sonde__buf known = { .max = KNOWN_MAX * sizeof(struct known) };
+static struct sonde__buf texts = { .max = TEXT_MAX };
+static struct sonde__index by_pc, by_text;
+
+static void forget_all(void)
+{
+	sonde__buf_release(&known);
+	sonde__buf_release(&texts);
+	known = (struct sonde__buf){ .max = KNOWN_MAX * sizeof(struct known) };
+	texts = (struct sonde__buf){ .max = TEXT_MAX };
+	sonde__index_release(&by_pc);
+	sonde__index_release(&by_text);
+}
+
+/* Where the text is, plus 1; 0 if there is no room. */
+static uint32_t keep_text(const char *text)
+{
+	size_t n = strlen(text) + 1;
+	uint32_t hash = sonde__hash(text, n), id;
+
+	for (size_t at = hash; (id = sonde__index_next(&by_text, hash, &at)) != 0;)
+		if (strcmp(texts.p + id - 1, text) == 0)
+			return id;
+	id = (uint32_t)texts.n + 1;
+	sonde__buf_add(&texts, text, n);
+	return !texts.full && sonde__index_put(&by_text, hash, id) ? id : 0;
+}
+
+static uint32_t build_of(const struct sonde__module *m)
+{
+	return m->nbuild_id ? sonde__hash(m->build_id, m->nbuild_id) : 0;
+}
+
+static uint32_t hash_pc(uint64_t pc)
+{
+	return (uint32_t)((pc + 1) * 0x9e3779b97f4a7c15u >> 32);
+}
+
+static const struct known *find_known(uint64_t pc, const struct sonde__module *m)
+{
+	const struct known *all = (const struct known *)(void *)known.p;
+	uint32_t hash = hash_pc(pc), id;
+
+	for (size_t at = hash; (id = sonde__index_next(&by_pc, hash, &at)) != 0;) {
+		const struct known *k = &all[id - 1];
+
+		if (k->pc == pc && k->bias == m->bias && k->build == build_of(m))
+			return k;
+	}
+	return NULL;
+}
+
+static void keep(const struct sonde__spot *s, const struct sonde__module *m)
+{
+	struct known *k = sonde__buf_more(&known, sizeof(*k));
+
+	if (!k)
+		return;
+	*k =
+		(struct known){ s->pc + m->bias, m->bias, s->line,
+				s->start_line,   s->file, build_of(m) };
+	sonde__index_put(&by_pc, hash_pc(k->pc), (uint32_t)(known.n / sizeof(*k)));
+}
+
+static void search(const struct sonde__module *m, struct sonde__spot *spots, size_t n)
+{
+	struct sonde__line_sections s = { 0 };
+	size_t line_mapped = 0, strings_mapped = 0;
+	uint8_t *line = sonde__names_section(m, ".debug_line", SECTION_MAX, &s.nline, &line_mapped);
+	uint8_t *strings = NULL;
+
+	if (line)
+		strings = sonde__names_section(m, ".debug_line_str", SECTION_MAX, &s.nstrings,
+					       &strings_mapped);
+	s.line = line;
+	s.strings = strings;
+	if (line)
+		sonde__line_program(&s, spots, n, keep_text);
+	sonde__unmap(line, line ? line_mapped : 0);
+	sonde__unmap(strings, strings ? strings_mapped : 0);
+	for (size_t i = 0; i < n; i++)
+		keep(&spots[i], m);
+}
+
+static void sift(struct sonde__spot *s, size_t root, size_t n)
+{
+	for (;;) {
+		size_t child = root * 2 + 1;
+		struct sonde__spot swap;
+
+		if (child >= n)
+			return;
+		if (child + 1 < n && s[child].pc < s[child + 1].pc)
+			child++;
+		if (s[root].pc >= s[child].pc)
+			return;
+		swap = s[root];
+		s[root] = s[child];
+		s[child] = swap;
+		root = child;
+	}
+}
+
+static void sort_spots(struct sonde__spot *s, size_t n)
+{
+	for (size_t i = n / 2; i-- > 0;)
+		sift(s, i, n);
+	for (size_t end = n; end > 1; end--) {
+		struct sonde__spot swap = s[0];
+
+		s[0] = s[end - 1];
+		s[end - 1] = swap;
+		sift(s, 0, end - 1);
+	}
+}
+
+/* Those that are not known yet, by address in memory. */
+static void gather(struct sonde__buf *to, const uint64_t *pcs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct sonde__module *m = sonde__module_at(pcs[i]);
+		struct sonde__spot s = { .pc = pcs[i] };
+
+		if (!m || find_known(pcs[i], m) || !sonde__name(pcs[i], &s.start))
+			continue;
+		sonde__buf_add(to, &s, sizeof(s));
+	}
+	sort_spots((struct sonde__spot *)(void *)to->p, to->n / sizeof(struct sonde__spot));
+}
+
+void sonde__lines_find(const uint64_t *pcs, size_t n)
+{
+	struct sonde__buf list = { 0 };
+	struct sonde__spot *s;
+	size_t count, end;
+
+	if (known.full || texts.full)
+		forget_all();
+	gather(&list, pcs, n);
+	s = (struct sonde__spot *)(void *)list.p;
+	count = list.n / sizeof(*s);
+	for (size_t i = 0; i < count; i = end) {
+		const struct sonde__module *m = sonde__module_at(s[i].pc);
+
+		for (end = i; end < count && sonde__module_at(s[end].pc) == m; end++) {
+			s[end].pc -= m ? m->bias : 0;
+			s[end].start -= m ? m->bias : 0;
+		}
+		if (m)
+			search(m, s + i, end - i);
+	}
+	sonde__buf_release(&list);
+}
+
+bool sonde__line(uint64_t pc, struct sonde__line *to)
+{
+	const struct sonde__module *m = sonde__module_at(pc);
+	const struct known *k = m ? find_known(pc, m) : NULL;
+
+	if (!k || !k->file)
+		return false;
+	*to = (struct sonde__line){ texts.p + k->file - 1, k->line, k->start_line };
+	return true;
+}
+
+size_t sonde__lines_bytes(void)
+{
+	return known.cap + texts.cap;
+}
