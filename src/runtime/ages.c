@@ -41,10 +41,9 @@ static void count(uint64_t mark, void *ctx)
 {
 	const struct counting *c = ctx;
 	uint32_t row = sonde__mark_row(mark);
-	uint64_t then = sonde__mark_time(mark);
 
 	if (row != 0 && row <= c->rows)
-		c->ages[row - 1].live[sonde__age_step(c->now > then ? c->now - then : 0)]++;
+		c->ages[row - 1].live[sonde__age_step(sonde__mark_age(mark, c->now))]++;
 }
 
 struct sonde__ages *sonde__ages_count(size_t rows, size_t *mapped)

@@ -125,9 +125,14 @@ static inline uint32_t sonde__mark_row(uint64_t mark)
 	return mark & ((1 << SONDE__MARK_ROW_BITS) - 1);
 }
 
-static inline uint64_t sonde__mark_time(uint64_t mark)
+/* ns from then to 'now', too many by less than a unit; the time wraps around after four years. */
+static inline uint64_t sonde__mark_age(uint64_t mark, uint64_t now)
 {
-	return mark >> SONDE__MARK_ROW_BITS << SONDE__MARK_TIME_SHIFT;
+	const unsigned bits = 64 - SONDE__MARK_ROW_BITS + SONDE__MARK_TIME_SHIFT;
+	uint64_t then = mark >> SONDE__MARK_ROW_BITS << SONDE__MARK_TIME_SHIFT;
+	uint64_t age = (now - then) & (((uint64_t)1 << bits) - 1);
+
+	return age >> (bits - 1) ? 0 : age; /* made while we look */
 }
 
 /* For fork(): nobody changes anything while the process is copied; also no stacks. */
