@@ -23,6 +23,7 @@
 #include "runtime/ring.h"
 #include "runtime/runtime.h"
 #include "runtime/stacks.h"
+#include "runtime/thread-dump.h"
 #include "runtime/unwind.h"
 
 #include <errno.h>
@@ -126,15 +127,21 @@ static void sample(struct sonde__thread *t, const ucontext_t *uc)
 	sonde__timer_again(t);
 }
 
+/*
+ * A thread that is asked where it is may have a tick due as well: of two signals with one number
+ * the kernel keeps only the first.
+ */
 static void tick(int number, siginfo_t *info, void *context)
 {
 	uint64_t began = read_cycles();
-	struct sonde__thread *t = sonde__timer_owner(info);
-	unsigned profile = atomic_load_explicit(&running, memory_order_acquire);
 	int saved = errno;
+	struct sonde__thread *t = sonde__dump_answer(info, context);
+	unsigned profile = atomic_load_explicit(&running, memory_order_acquire);
 	uint64_t took;
 
 	(void)number;
+	errno = saved;
+	t = t ? t : sonde__timer_owner(info);
 	if (!t || profile == 0 || atomic_load(&t->armed) != profile ||
 	    atomic_load(&t->tid) != sonde__tid()) /* a late one: the record is another's by now */
 		return;
@@ -188,6 +195,18 @@ static bool install_handler(void)
 	sonde__next_sigaction(SIGPROF, &act, NULL);
 	errno = saved;
 	return handler_now() == (void *)tick;
+}
+
+const char *sonde__cpu_prepare(void)
+{
+	const char *why = sonde__why_off(SONDE__CPU);
+
+	sonde__lock(&lock);
+	why = why ? why : sonde__guard_cpu();
+	if (!why && !install_handler())
+		why = "there is no handler to be had for SIGPROF";
+	sonde__unlock(&lock);
+	return why;
 }
 
 /* Timers. */
@@ -492,13 +511,16 @@ static void break_off(const char *why)
 void sonde__cpu_give_way(void)
 {
 	struct kernel_action ignore = { .handler = (void *)SIG_IGN };
+	bool any = sonde__dump_give_way();
 
 	sonde__lock(&lock);
 	if (active && atomic_load(&running)) {
 		break_off("the program began to handle SIGPROF itself while a profile was running");
+		any = true;
+	}
+	if (any)
 		sonde__syscall(SYS_rt_sigaction, SIGPROF, (long)&ignore, 0, sizeof(ignore.mask), 0,
 			       0);
-	}
 	sonde__unlock(&lock);
 }
 

@@ -40,6 +40,8 @@ int sonde__cpu_start(unsigned hz);
 void sonde__cpu_poll(void);
 struct sonde__cpu_row *sonde__cpu_stop(size_t *n, size_t *mapped, unsigned *hz);
 
+/* Puts our handler of SIGPROF in place; why it cannot be there, NULL if it is. */
+const char *sonde__cpu_prepare(void);
 /* Whether SIGPROF is ours or nobody's; whether this is our handler. */
 bool sonde__cpu_owns_signal(void);
 bool sonde__cpu_is_handler(const void *handler);

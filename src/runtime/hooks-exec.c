@@ -13,6 +13,7 @@
 #include "runtime/cpu.h"
 #include "runtime/next.h"
 #include "runtime/os.h"
+#include "runtime/thread-dump.h"
 #include "runtime/thread.h"
 
 #include <errno.h>
@@ -47,21 +48,44 @@ static int fail(int code)
 	return -1;
 }
 
+struct leaving {
+	struct sonde__thread *armed;
+	bool quiet;
+};
+
+static struct leaving leave(bool really)
+{
+	struct leaving l = { 0 };
+
+	if (really) {
+		l.armed = sonde__cpu_exec_begin();
+		l.quiet = sonde__dump_exec_begin();
+	}
+	return l;
+}
+
+static void stay(struct leaving l)
+{
+	if (l.quiet)
+		sonde__dump_exec_failed();
+	sonde__cpu_exec_failed(l.armed);
+}
+
 static int exec_env(with_env *call, const char *file, char *const argv[], char *const env[])
 {
-	struct sonde__thread *t = call ? sonde__cpu_exec_begin() : NULL;
+	struct leaving l = leave(call != NULL);
 	int r = call ? call(file, argv, env) : fail(ENOSYS);
 
-	sonde__cpu_exec_failed(t);
+	stay(l);
 	return r;
 }
 
 static int exec(without_env *call, const char *file, char *const argv[])
 {
-	struct sonde__thread *t = call ? sonde__cpu_exec_begin() : NULL;
+	struct leaving l = leave(call != NULL);
 	int r = call ? call(file, argv) : fail(ENOSYS);
 
-	sonde__cpu_exec_failed(t);
+	stay(l);
 	return r;
 }
 
@@ -87,10 +111,10 @@ HOOK int execvp(const char *file, char *const argv[])
 
 HOOK int fexecve(int fd, char *const argv[], char *const env[])
 {
-	struct sonde__thread *t = next.fexecve ? sonde__cpu_exec_begin() : NULL;
+	struct leaving l = leave(next.fexecve != NULL);
 	int r = next.fexecve ? next.fexecve(fd, argv, env) : fail(ENOSYS);
 
-	sonde__cpu_exec_failed(t);
+	stay(l);
 	return r;
 }
 

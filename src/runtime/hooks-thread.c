@@ -1,15 +1,20 @@
 /*
  * hooks-thread.c - pthread_create(): threads are known from their first instruction on
  *
- * The hook takes a record before the thread exists, and passes it to a function of ours that the
- * thread starts in; that one makes the record its own and jumps to where the host wanted to go.
- * Without a record the call goes through as it came.
+ * The hook takes the stack of who calls it, for the profile of where threads come from, and a
+ * record before the thread exists, and passes it to a function of ours that the thread starts in;
+ * that one makes the record its own and jumps to where the host wanted to go. Without a record the
+ * call goes through as it came.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "runtime/creators.h"
 #include "runtime/labels.h"
 #include "runtime/next.h"
+#include "runtime/runtime.h"
+#include "runtime/stacks.h"
 #include "runtime/thread.h"
+#include "runtime/unwind.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -60,11 +65,24 @@ static void *begin(void *record)
 	return start(arg);
 }
 
+/* Who starts a thread: the caller of our caller, and so on.  Our own thread is not counted. */
+__attribute__((noinline)) static uint32_t find_creator(void)
+{
+	uint64_t pcs[SONDE__DEPTH];
+	size_t n;
+
+	if (sonde__tls.inside)
+		return 0;
+	n = sonde__unwind(pcs, SONDE__DEPTH, 1);
+	return n ? sonde__stack_intern(pcs, n, false) : 0;
+}
+
 __attribute__((visibility("default"))) int
 pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
 	create_function *next = next_create();
 	struct sonde__thread *t;
+	uint32_t creator;
 	int failed;
 
 	if (!next)
@@ -74,8 +92,12 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(voi
 		return next(thread, attr, start, arg);
 	t->stack_size = stack_size(attr);
 	t->labels = sonde__labels_now();
+	creator = find_creator();
+	t->creator = creator;
 	failed = next(thread, attr, begin, t);
 	if (failed)
 		sonde__thread_end(t);
+	else if (!sonde__tls.inside)
+		sonde__creator_count(creator);
 	return failed;
 }

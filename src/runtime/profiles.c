@@ -18,8 +18,9 @@ static const uint64_t second = 1000000000;
 enum { SECONDS_MAX = 1000000000 };
 
 const struct sonde__kind *const sonde__kinds[] = {
-	&sonde__kind_allocs, &sonde__kind_block, &sonde__kind_goroutine,    &sonde__kind_heap,
-	&sonde__kind_mutex,  &sonde__kind_peak,  &sonde__kind_threadcreate, NULL,
+	&sonde__kind_allocs,       &sonde__kind_block,   &sonde__kind_goroutine,
+	&sonde__kind_heap,         &sonde__kind_mutex,   &sonde__kind_peak,
+	&sonde__kind_threadcreate, &sonde__kind_threads, NULL,
 };
 
 static const struct sonde__kind *find_kind(const char *name)

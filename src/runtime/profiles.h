@@ -33,7 +33,8 @@ struct sonde__kind {
 };
 
 extern const struct sonde__kind sonde__kind_allocs, sonde__kind_block, sonde__kind_goroutine,
-	sonde__kind_heap, sonde__kind_mutex, sonde__kind_peak, sonde__kind_threadcreate;
+	sonde__kind_heap, sonde__kind_mutex, sonde__kind_peak, sonde__kind_threadcreate,
+	sonde__kind_threads;
 /* All of them by name, and NULL. */
 extern const struct sonde__kind *const sonde__kinds[];
 
@@ -56,8 +57,15 @@ void sonde__comment_count(struct sonde__output *o, uint64_t n, const char *what)
 /* That samples go without labels that should be there. */
 void sonde__comment_labels(struct sonde__output *o);
 
-/* A stack in a text: its addresses, and a line for each frame. */
+/* A stack in a text: its addresses, and a line for each frame; labels go between the two. */
 void sonde__text_stack(struct sonde__buf *b, uint32_t stack);
+void sonde__text_addresses(struct sonde__buf *b, uint32_t stack);
+void sonde__text_frames(struct sonde__buf *b, uint32_t stack);
+/* Where the binaries are in memory, at the end: readers find names by it. */
+void sonde__text_mappings(struct sonde__buf *b);
+/* The same as in dumps of goroutines: two lines for each frame; who started the thread. */
+void sonde__text_dump(struct sonde__buf *b, uint32_t stack);
+void sonde__text_created_by(struct sonde__buf *b, uint32_t stack);
 
 /* agent.c: the arguments the program was started with, separated by NUL. */
 const char *sonde__cmdline(size_t *n);

@@ -10,6 +10,7 @@
 #include "runtime/output-private.h"
 #include "runtime/runtime.h"
 #include "runtime/stacks.h"
+#include "runtime/thread-dump.h"
 #include "runtime/unwind.h"
 #include "wire/pbw.h"
 
@@ -154,13 +155,12 @@ static uint32_t function_number(struct writer *w, const struct function *f)
 static void name_location(struct writer *w, struct location *l)
 {
 	const struct sonde__module *m = w->modules ? sonde__module_at(l->address) : NULL;
-	const char *name = NULL;
+	const char *name;
 
 	if (m)
 		l->module = module_number(w, m);
-	if (l->address == 0)
-		name = "lost_samples";
-	else if (w->o->head.symbolize)
+	name = l->address ? sonde__pseudo_name(l->address) : "lost_samples";
+	if (!name && w->o->head.symbolize)
 		name = sonde__name(l->address, NULL);
 	if (name)
 		l->name = sonde__output_string(w->o, name);

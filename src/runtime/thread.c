@@ -16,10 +16,11 @@
 #include "runtime/heap.h"
 #include "runtime/os.h"
 #include "runtime/stack-bounds.h"
+#include "runtime/task.h"
+#include "runtime/thread-dump.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 
@@ -128,6 +129,8 @@ static struct sonde__thread *take(int tid)
 	t->stack_low = 0;
 	t->stack_high = 0;
 	t->start = NULL;
+	t->creator = 0;
+	atomic_store(&t->tls, NULL);
 	t->goodbyes = 0;
 	atomic_store(&t->tid, tid);
 	return t;
@@ -175,6 +178,8 @@ struct sonde__thread *sonde__self(void)
 	sonde__unlock(&lock);
 	if (t)
 		sonde__thread_find_stack(t, (uintptr_t)__builtin_frame_address(0));
+	if (t)
+		atomic_store(&t->tls, &sonde__tls);
 	sonde__tls.self = t;
 	return t;
 }
@@ -240,6 +245,7 @@ void sonde__thread_begin(struct sonde__thread *t, uintptr_t low, uintptr_t high)
 	forget_namesake(tid);
 	t->stack_low = low;
 	t->stack_high = high;
+	atomic_store(&t->tls, &sonde__tls);
 	atomic_store(&t->tid, tid);
 	sonde__tls.self = t;
 	sonde__tls.inside++;
@@ -276,7 +282,7 @@ static void say_goodbye(void *self)
 	sonde__thread_end(t);
 }
 
-static bool is_ours(int tid)
+bool sonde__thread_is_ours(int tid)
 {
 	for (int i = 0; i < OURS; i++)
 		if (tid == atomic_load(&our_tids[i]))
@@ -349,46 +355,27 @@ static bool add_found(const struct known *k, int tid)
 {
 	struct sonde__thread *t;
 
-	if (tid <= 0 || is_ours(tid) || *slot_of(k, tid) == tid)
+	if (sonde__thread_is_ours(tid) || *slot_of(k, tid) == tid)
 		return false;
 	sonde__lock(&lock);
-	t = take(tid);
+	/* It may have come to us by itself since the table was made. */
+	t = find_loose(tid) ? NULL : take(tid);
 	if (t)
 		set_loose(t, true);
 	sonde__unlock(&lock);
 	return t != NULL;
 }
 
-static int read_tid(const char *name)
+struct search {
+	const struct known *known;
+	bool found;
+};
+
+static void look_at(int tid, void *context)
 {
-	int tid = 0;
+	struct search *s = context;
 
-	for (; *name >= '0' && *name <= '9'; name++)
-		tid = tid * 10 + (*name - '0');
-	return *name ? 0 : tid;
-}
-
-static bool look_for_threads(const struct known *k)
-{
-	char buffer[2048] __attribute__((aligned(8)));
-	bool found = false;
-	long fd = sonde__syscall(SYS_openat, AT_FDCWD, (long)"/proc/self/task",
-				 O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, 0, 0);
-	long n;
-
-	if (fd < 0)
-		return false;
-	do {
-		n = sonde__syscall(SYS_getdents64, fd, (long)buffer, sizeof(buffer), 0, 0, 0);
-		for (long at = 0; at < n;) {
-			const struct dirent64 *d = (const struct dirent64 *)(buffer + at);
-
-			found |= add_found(k, read_tid(d->d_name));
-			at += d->d_reclen;
-		}
-	} while (n > 0);
-	sonde__syscall(SYS_close, fd, 0, 0, 0, 0, 0);
-	return found;
+	s->found |= add_found(s->known, tid);
 }
 
 static void free_the_dead(void)
@@ -408,11 +395,13 @@ static void free_the_dead(void)
 void sonde__threads_scan(void)
 {
 	struct known k;
+	struct search s = { .known = &k };
 
 	free_the_dead();
 	if (!list_known(&k))
 		return;
-	if (look_for_threads(&k))
+	sonde__tasks(look_at, &s);
+	if (s.found)
 		sonde__ranges_refresh();
 	sonde__unmap(k.tids, k.slots * sizeof(*k.tids));
 }
@@ -441,6 +430,7 @@ static void in_child(void)
 	for (int i = 0; i < OURS; i++)
 		atomic_store(&our_tids[i], 0);
 	atomic_store(&on_pid, 0);
+	sonde__dump_forget();
 	sonde__unlock(&lock);
 }
 

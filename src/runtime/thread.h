@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct sonde__tls;
 struct sonde__ring; /* cpu.c: samples on their way to the agent */
 
 enum {
@@ -34,7 +35,9 @@ struct sonde__thread {
 	uint64_t random;                 /* state of its generator, never 0 */
 	void *(*start)(void *);          /* its first function; NULL: not known */
 	void *arg;
-	uint32_t labels; /* of the thread that started it; labels.h */
+	uint32_t labels;  /* of the thread that started it; labels.h */
+	uint32_t creator; /* the stack that started it; stacks.h; 0: not known */
+	_Atomic(const struct sonde__tls *) tls; /* its own, while it lives; NULL: not known */
 	/* cpu.c, cpu-timer.c */
 	atomic_uint armed;    /* the profile it takes part in; 0: none */
 	int fd;               /* of its perf event; -1: it has a timer instead */
@@ -91,6 +94,8 @@ void sonde__threads_scan(void);
 /* The agent says who it is when it starts: it is no thread of the host, and never sampled. */
 void sonde__thread_is_agent(void);
 void sonde__thread_is_aside(void); /* the same for aside.c's */
+/* Whether that is one of our own threads. */
+bool sonde__thread_is_ours(int tid);
 
 /* hooks-thread.c: a record for a thread to be started; it begins; it ends, or never began. */
 struct sonde__thread *sonde__thread_reserve(void *(*start)(void *), void *arg);

@@ -28,6 +28,7 @@ struct walk {
 	uint64_t extra;     /* x86-64: r10, aarch64: x30; valid where 'exact' is set */
 	uint64_t low, high; /* loads from here cannot fault */
 	uint64_t rbx;       /* x86-64; 0: lost */
+	uint64_t moved;     /* what 'low' to 'high' is a copy of is so far away; 0: it is none */
 	bool exact;         /* 'pc' was interrupted, and is not a return address */
 };
 
@@ -55,7 +56,7 @@ static bool widen(struct walk *w, uint64_t address)
 {
 	uint64_t page = address & ~(uint64_t)(PAGE - 1);
 
-	if (address % 8 != 0 || !sonde__is_readable(address))
+	if (address % 8 != 0 || w->moved != 0 || !sonde__is_readable(address))
 		return false;
 	if (page == w->high) {
 		w->high += PAGE;
@@ -81,7 +82,7 @@ static inline bool load(struct walk *w, uint64_t address, uint64_t *v)
 	if (__builtin_expect(address < w->low || address > w->high - 8 || address % 8 != 0, 0) &&
 	    !widen(w, address))
 		return false;
-	*v = word_at(address);
+	*v = word_at(address + w->moved);
 	return true;
 }
 
@@ -135,7 +136,8 @@ static enum step by_signal_frame(struct walk *w)
 	    !load(&to, w->sp + signal_frame.sp, &to.sp))
 		return STEP_BROKEN;
 	to.exact = true;
-	find_bounds(&to);
+	if (to.moved == 0)
+		find_bounds(&to);
 	*w = to;
 	return STEP_ON;
 }
@@ -469,4 +471,55 @@ __attribute__((noinline)) size_t sonde__unwind(uint64_t *pcs, size_t max, size_t
 #endif
 	find_bounds(&w);
 	return walk_on(&w, pcs, max, skip + 2);
+}
+
+/*
+ * Of a thread that sleeps in a system call only two registers are known.  Most functions need no
+ * more; those that find their frame by the frame pointer wait for a caller of theirs to have saved
+ * it, or for their own first instructions to tell how far it is from the stack pointer.
+ */
+enum { NOT_KNOWN = 1 };
+
+static bool find_frame_pointer(struct walk *w, uint32_t rule, const struct sonde__still *s)
+{
+	uint64_t distance, saved, pc;
+
+	if (w->fp != NOT_KNOWN || rule_kind(rule) != RULE_FP)
+		return false;
+	distance = sonde__frame_distance(w->pc, s->read, s->context);
+	if (distance == 0 || !load(w, w->sp + distance, &saved) ||
+	    !load(w, w->sp + distance + 8, &pc) || !sonde__calls(pc, w->pc, s->read, s->context))
+		return false;
+	w->fp = w->sp + distance;
+	return true;
+}
+
+size_t sonde__unwind_still(const struct sonde__still *s, uint64_t *pcs, size_t max, bool *whole)
+{
+	struct walk w = {
+		.pc = s->pc,
+		.sp = s->sp,
+		.fp = NOT_KNOWN,
+		.extra = NOT_KNOWN,
+		.low = s->sp,
+		.high = s->sp + s->n,
+		.moved = (uintptr_t)s->copy - s->sp,
+	};
+	enum step last = STEP_ON;
+	size_t n = 0;
+	uint32_t rule;
+
+	while (last == STEP_ON && n < max) {
+		if (!find_rule(&w, &rule) && n > 0) {
+			last = w.pc == 0 ? STEP_END : STEP_BROKEN;
+			break;
+		}
+		pcs[n++] = w.pc;
+		last = rule_kind(rule) == RULE_FP && w.fp == NOT_KNOWN &&
+				       !find_frame_pointer(&w, rule, s)
+			       ? STEP_BROKEN
+			       : step(&w, rule);
+	}
+	*whole = last != STEP_BROKEN;
+	return n;
 }

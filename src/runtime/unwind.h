@@ -56,4 +56,32 @@ const struct sonde__module *sonde__module_at(uint64_t pc);
 size_t sonde__unwind(uint64_t *pcs, size_t max, size_t skip);
 size_t sonde__unwind_signal(const ucontext_t *uc, uint64_t *pcs, size_t max);
 
+/*
+ * A thread that sleeps in a system call, seen from another one: its stack is still, and there is a
+ * copy of it.  'read' gets code, and fails where there is none any more.
+ */
+struct sonde__still {
+	uint64_t pc, sp;  /* 'pc' is behind the instruction that made the call */
+	const void *copy; /* of the 'n' bytes from 'sp' on */
+	size_t n;
+	bool (*read)(uint64_t from, void *to, size_t n, const void *context);
+	const void *context;
+};
+
+/*
+ * As sonde__unwind(), but all are return addresses.  '*whole': it goes down to the first function
+ * of the thread, or to 'max'.  Not handler-safe.
+ */
+size_t sonde__unwind_still(const struct sonde__still *s, uint64_t *pcs, size_t max, bool *whole);
+
+/*
+ * unwind-frame.c: how far above the stack pointer the frame pointer is in the function that is to
+ * be returned to at 'pc', from its first instructions; 0: not known.  Whether the instruction
+ * before 'pc' calls the function that 'callee' is in, as far as that can be seen.
+ */
+uint64_t sonde__frame_distance(uint64_t pc, bool (*read)(uint64_t, void *, size_t, const void *),
+			       const void *context);
+bool sonde__calls(uint64_t pc, uint64_t callee,
+		  bool (*read)(uint64_t, void *, size_t, const void *), const void *context);
+
 #endif /* RUNTIME_UNWIND_H */
