@@ -110,6 +110,14 @@ struct sonde_options {
 
 	/* The same for "block": one wait per so many nanoseconds of waiting. */
 	uint64_t block_rate;
+
+	/*
+	 * Takes lines of the log in place of 'log', to have them among the program's own: text
+	 * without a time and without its end, valid until it returns.  Called in our thread mostly,
+	 * with all signals blocked, one line at a time; it must not call sonde_stop().
+	 */
+	void (*log_call)(void *context, const char *line);
+	void *log_context;
 };
 #define SONDE_OPTIONS .size = sizeof(struct sonde_options)
 #define SONDE_OFF     UINT64_MAX

@@ -118,6 +118,51 @@ static void rates_have_units_and_defaults(void **state)
 	assert_string_equal(config(on, hz).complaint, "");
 }
 
+static void times_have_parts_and_units(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t ns;
+	} good[] = {
+		{ "60s", 60000000000 },
+		{ "60", 60000000000 },
+		{ "1m", 60000000000 },
+		{ "500ms", 500000000 },
+		{ "1m30s", 90000000000 },
+		{ "1h1m1s1ms", 3661001000000 },
+		{ "0", 0 },
+		{ "2562047h", 9223369200000000000 },
+	};
+	static const char *const bad[] = { "",    "s",   "1d",       "-1s",         "1.5s",
+					   " 1s", "1s ", "1m30",     "s1",          "1ss",
+					   "+1",  "0x1", "2562048h", "99999999999h" };
+	uint64_t ns;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_true(sonde__parse_time(good[i].text, &ns));
+		assert_int_equal(ns, good[i].ns);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(sonde__parse_time(bad[i], &ns));
+}
+
+static void the_memory_log_is_a_switch(void **state)
+{
+	char period[] = "SONDE_MEMLOG=500ms", off[] = "SONDE_MEMLOG=0", addr[] = "SONDE_ADDR=:1";
+	char often[] = "SONDE_MEMLOG=9ms";
+
+	(void)state;
+	assert_true(config(period, NULL).on);
+	assert_string_equal(config(period, NULL).addr, "");
+	assert_int_equal(config(period, addr).memlog_ns, 500000000);
+	assert_false(config(off, NULL).on);
+	assert_int_equal(config(off, addr).memlog_ns, 0);
+	assert_int_equal(config(often, addr).memlog_ns, 0);
+	assert_string_equal(config(often, addr).complaint,
+			    "SONDE_MEMLOG=9ms is not understood, ignored");
+}
+
 static void what_is_not_understood_is_said_and_ignored(void **state)
 {
 	static const char *const bad[] = {
@@ -289,6 +334,8 @@ int main(void)
 		cmocka_unit_test(an_unknown_preset_is_complained_about),
 		cmocka_unit_test(addresses_come_from_three_kinds_of_variables),
 		cmocka_unit_test(rates_have_units_and_defaults),
+		cmocka_unit_test(times_have_parts_and_units),
+		cmocka_unit_test(the_memory_log_is_a_switch),
 		cmocka_unit_test(what_is_not_understood_is_said_and_ignored),
 		cmocka_unit_test(a_token_that_does_not_fit_closes_the_door),
 		cmocka_unit_test(addresses_are_read_as_go_reads_them),

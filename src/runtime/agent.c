@@ -302,7 +302,7 @@ static void wait_and_work(void)
 	sonde__server_work(fds, n);
 	work_on_mounted(false);
 	poll_cpu();
-	sonde__memlog_work();
+	sonde__memlog_work(sonde__now());
 }
 
 static bool time_is_up(void)
@@ -475,7 +475,7 @@ static void prepare(const struct sonde__config *c)
 	agent.pause = LOOK_FIRST_MS * ms;
 	atomic_store(&agent.ended, 0);
 	atomic_store(&agent.stop, false);
-	sonde__log_open(c->log);
+	sonde__log_open(c);
 	sonde__memlog_set(c->memlog_ns);
 	keep_cmdline();
 	sonde__modules_refresh();
@@ -513,7 +513,7 @@ static bool is_welcome(const struct sonde__config *c)
 	if (!why)
 		return true;
 	sonde__say_off(SONDE__ALL, why);
-	sonde__log_open(c->log);
+	sonde__log_open(c);
 	sonde__log("off: %s", why);
 	return false;
 }

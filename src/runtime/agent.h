@@ -14,11 +14,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Takes a line without its end. */
+typedef void sonde__log_function(void *context, const char *line);
+
 /* What the environment or the API asked for (docs/RUNTIME.md). */
 struct sonde__config {
 	char addr[256]; /* host:port, :port, unix:/path; "": no server */
 	char token[128];
-	char log[256]; /* "stderr", "syslog", "none", or a file */
+	char log[256];                 /* "stderr", "syslog", "none", or a file */
+	sonde__log_function *log_call; /* in place of that; or NULL */
+	void *log_context;
 	uint64_t heap_rate;
 	uint64_t mutex_fraction, block_rate; /* 0: as it is */
 	unsigned cpu_hz;
@@ -78,8 +83,8 @@ unsigned sonde__agent_set_cpu_hz(unsigned hz);
 /* The lines that each preset's system writes when it is switched on. */
 void sonde__announce_presets(const struct sonde__config *c);
 
-/* Where lines go from now on: "stderr", "syslog", "none", or a file. */
-void sonde__log_open(const char *where);
+/* Where lines go from now on. */
+void sonde__log_open(const struct sonde__config *c);
 void sonde__log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The words for an errno, without the C library's tables. */
 const char *sonde__error_text(int code);

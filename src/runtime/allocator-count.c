@@ -208,12 +208,12 @@ void sonde__allocator_count(struct sonde__allocator_count *c)
 {
 	const char *name = sonde__allocator();
 
-	*c = (struct sonde__allocator_count){ .allocator = name };
+	*c = (struct sonde__allocator_count){ 0 };
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		if (strcmp(name, counts[i].name) != 0)
 			continue;
 		if (!counts[i].count(c))
-			*c = (struct sonde__allocator_count){ .allocator = name };
+			*c = (struct sonde__allocator_count){ 0 };
 	}
 	c->idle = at_most(c->idle, c->sys);
 	c->alloc = at_most(c->alloc, c->sys - c->idle);

@@ -20,22 +20,22 @@ struct sonde__size_count {
 };
 
 struct sonde__allocator_count {
-	const char *allocator; /* sonde__allocator(); NULL: nothing was counted yet */
-	bool knows_heap;       /* 'sys', 'idle', 'released' */
-	bool knows_alloc;      /* 'alloc' */
-	bool knows_calls;      /* 'total', 'mallocs', 'frees', 'sizes' */
-	bool knows_released;   /* 'released' */
-	uint64_t alloc;        /* bytes that the host has */
-	uint64_t sys;          /* address space of the heap */
-	uint64_t idle;         /* ... that nothing lives in */
-	uint64_t released;     /* ... and that has no memory */
-	uint64_t metadata;     /* bytes of its own tables, not in 'sys' */
-	uint64_t total;        /* bytes allocated, ever */
+	bool knows_heap;     /* 'sys', 'idle' */
+	bool knows_alloc;    /* 'alloc' */
+	bool knows_calls;    /* 'total', 'mallocs', 'frees', 'sizes' */
+	bool knows_released; /* 'released' */
+	uint64_t alloc;      /* bytes that the host has */
+	uint64_t sys;        /* address space of the heap */
+	uint64_t idle;       /* ... that nothing lives in */
+	uint64_t released;   /* ... and that has no memory */
+	uint64_t metadata;   /* bytes of its own tables, not in 'sys' */
+	uint64_t total;      /* bytes allocated, ever */
 	uint64_t mallocs, frees;
 	struct sonde__size_count sizes[SONDE__SIZES];
 	size_t nsizes;
 };
 
+/* What it does not know stays 0. */
 void sonde__allocator_count(struct sonde__allocator_count *c);
 
 #endif /* RUNTIME_ALLOCATOR_COUNT_H */

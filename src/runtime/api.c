@@ -70,6 +70,8 @@ static int read_options(const struct sonde_options *given, struct sonde__config 
 	c->label_age = o.label_age != 0;
 	if (o.memlog_ns)
 		c->memlog_ns = o.memlog_ns;
+	c->log_call = o.log_call;
+	c->log_context = o.log_context;
 	c->on = true;
 	return 0;
 }
@@ -245,7 +247,7 @@ __attribute__((constructor)) static void begin(void)
 	if (sonde__config_from_env(&c, environ)) {
 		sonde__agent_start(&c);
 	} else if (c.complaint[0]) {
-		sonde__log_open(c.log);
+		sonde__log_open(&c);
 		sonde__log("%s", c.complaint);
 	}
 }

@@ -5,6 +5,7 @@
  */
 #include "runtime/aside.h"
 
+#include "runtime/guard.h"
 #include "runtime/os.h"
 #include "runtime/runtime.h"
 #include "runtime/thread.h"
@@ -62,7 +63,7 @@ static bool start(void)
 	pthread_attr_t attr;
 	int rc;
 
-	if (pthread_attr_init(&attr) != 0)
+	if (sonde__guard_is_filtered() || pthread_attr_init(&attr) != 0)
 		return false;
 	atomic_store(&aside.state, IDLE);
 	pthread_attr_setstacksize(&attr, STACK);

@@ -123,8 +123,8 @@ static void read_plain(struct sonde__config *c, char **environment, const char *
 		complain(c, name, value);
 }
 
-/* One part of a time: a number with "ms", "s", "m" or "h"; without one it is in seconds. */
-static const char *read_time_part(const char *text, uint64_t *ns)
+/* One part of a time: a number with "ms", "s", "m" or "h"; alone it may be without, in seconds. */
+static const char *read_time_part(const char *text, bool alone, uint64_t *ns)
 {
 	static const struct {
 		const char *name;
@@ -152,15 +152,18 @@ static const char *read_time_part(const char *text, uint64_t *ns)
 			continue;
 		return __builtin_mul_overflow((uint64_t)v, units[i].ns, ns) ? NULL : text + length;
 	}
-	return *text || __builtin_mul_overflow((uint64_t)v, 1000000000u, ns) ? NULL : text;
+	if (*text || !alone || __builtin_mul_overflow((uint64_t)v, 1000000000u, ns))
+		return NULL;
+	return text;
 }
 
 bool sonde__parse_time(const char *text, uint64_t *ns)
 {
+	const char *start = text;
 	uint64_t sum = 0, part;
 
 	do {
-		text = read_time_part(text, &part);
+		text = read_time_part(text, text == start, &part);
 		if (!text || __builtin_add_overflow(sum, part, &sum) || sum > INT64_MAX)
 			return false;
 	} while (*text);

@@ -101,11 +101,16 @@ const char *sonde__guard_process(void)
 	return find_sanitizer();
 }
 
-const char *sonde__guard_cpu(void)
+bool sonde__guard_is_filtered(void)
 {
 	int before = atomic_load(&filters_at_start);
 
-	if (before >= 0 && count_filters() > before)
+	return before >= 0 && count_filters() > before;
+}
+
+const char *sonde__guard_cpu(void)
+{
+	if (sonde__guard_is_filtered())
 		return "the program has put itself behind a seccomp filter";
 	if (!sonde__cpu_owns_signal())
 		return "the program handles SIGPROF itself";

@@ -6,6 +6,8 @@
 #ifndef RUNTIME_GUARD_H
 #define RUNTIME_GUARD_H
 
+#include <stdbool.h>
+
 /*
  * Why the runtime should stay off in this process, in words (a literal); NULL if it need not.
  *
@@ -22,5 +24,8 @@ const char *sonde__guard_process(void);
  * into a sandbox since sonde__guard_process(), in which a system call too many may be its end.
  */
 const char *sonde__guard_cpu(void);
+
+/* The second of these: system calls that few programs make are better left alone. */
+bool sonde__guard_is_filtered(void);
 
 #endif /* RUNTIME_GUARD_H */

@@ -17,13 +17,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum sink { SINK_NONE, SINK_STDERR, SINK_SYSLOG, SINK_FILE };
+enum sink { SINK_NONE, SINK_STDERR, SINK_SYSLOG, SINK_FILE, SINK_CALL };
 enum { DAEMON_INFO = 3 << 3 | 6 }; /* facility and severity of syslog(3) */
 
 static enum sink sink;
 static dev_t stderr_device;
 static ino_t stderr_number;
 static char file[256];
+static sonde__log_function *call;
+static void *context;
 
 static void open_stderr(void)
 {
@@ -37,9 +39,15 @@ static void open_stderr(void)
 	sink = SINK_STDERR;
 }
 
-void sonde__log_open(const char *where)
+void sonde__log_open(const struct sonde__config *c)
 {
-	if (strcmp(where, "none") == 0) {
+	const char *where = c->log;
+
+	if (c->log_call) {
+		context = c->log_context;
+		call = c->log_call;
+		sink = SINK_CALL;
+	} else if (strcmp(where, "none") == 0) {
 		sink = SINK_NONE;
 	} else if (strcmp(where, "syslog") == 0) {
 		sink = SINK_SYSLOG;
@@ -82,32 +90,51 @@ static void write_syslog(const char *line, size_t n)
 	sonde__sys_close((int)fd);
 }
 
+/* What a line begins with; a program that takes lines itself has its own way. */
+static size_t write_head(char *line, size_t cap)
+{
+	char stamp[32];
+
+	if (sink == SINK_CALL)
+		return 0;
+	if (sink == SINK_SYSLOG)
+		return sonde__format(line, cap, "<%d>sonde[%d]: ", DAEMON_INFO,
+				     sonde__sys_getpid());
+	sonde__stamp(sonde__wall(), stamp);
+	return sonde__format(line, cap, "%s sonde[%d]: ", stamp, sonde__sys_getpid());
+}
+
+static void write_line(char *line, size_t n)
+{
+	line[n] = '\0';
+	if (sink == SINK_CALL) {
+		call(context, line);
+		return;
+	}
+	if (sink == SINK_SYSLOG) {
+		write_syslog(line, n);
+		return;
+	}
+	line[n++] = '\n';
+	if (sink == SINK_STDERR)
+		write_stderr(line, n);
+	else
+		write_file(line, n);
+}
+
 void sonde__log(const char *fmt, ...)
 {
-	char line[2048], stamp[32];
+	char line[2048];
 	size_t n;
 	va_list args;
 
 	if (sink == SINK_NONE)
 		return;
-	sonde__stamp(sonde__wall(), stamp);
-	if (sink == SINK_SYSLOG)
-		n = sonde__format(line, sizeof(line), "<%d>sonde[%d]: ", DAEMON_INFO,
-				  sonde__sys_getpid());
-	else
-		n = sonde__format(line, sizeof(line), "%s sonde[%d]: ", stamp, sonde__sys_getpid());
+	n = write_head(line, sizeof(line));
 	va_start(args, fmt);
 	n += sonde__vformat(line + n, sizeof(line) - n - 1, fmt, args);
 	va_end(args);
-	if (n > sizeof(line) - 2)
-		n = sizeof(line) - 2;
-	line[n++] = '\n';
-	if (sink == SINK_STDERR)
-		write_stderr(line, n);
-	else if (sink == SINK_FILE)
-		write_file(line, n);
-	else
-		write_syslog(line, n - 1);
+	write_line(line, n < sizeof(line) - 2 ? n : sizeof(line) - 2);
 }
 
 const char *sonde__error_text(int code)

@@ -7,7 +7,6 @@
 
 #include "runtime/agent.h"
 #include "runtime/http.h"
-#include "runtime/os.h"
 
 #include <stdatomic.h>
 
@@ -45,9 +44,9 @@ static void write_entry(void)
 	sonde__buf_release(&b);
 }
 
-void sonde__memlog_work(void)
+void sonde__memlog_work(uint64_t now)
 {
-	uint64_t now = sonde__now(), ns = atomic_load(&period);
+	uint64_t ns = atomic_load(&period);
 
 	if (atomic_exchange(&changed, false))
 		next = now;

@@ -17,9 +17,9 @@
  */
 uint64_t sonde__memlog_set(uint64_t period);
 
-/* For the agent: when there is something to do; does it, if it is time. */
+/* For the agent: when there is something to do (sonde__now()); does it, if it is time. */
 uint64_t sonde__memlog_next(void);
-void sonde__memlog_work(void);
+void sonde__memlog_work(uint64_t now);
 
 /* The text of an entry. */
 void sonde__memlog_text(struct sonde__buf *b, const struct sonde__memstats *s);

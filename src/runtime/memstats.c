@@ -8,11 +8,13 @@
 #include "runtime/agent.h"
 #include "runtime/aside.h"
 #include "runtime/fd.h"
+#include "runtime/guard.h"
 #include "runtime/heap.h"
 #include "runtime/os.h"
 #include "runtime/runtime.h"
 #include "runtime/thread.h"
 
+#include <string.h>
 #include <sys/auxv.h>
 #include <time.h>
 
@@ -20,16 +22,25 @@ static const uint64_t ms = 1000000;
 enum {
 	COUNT_MS = 200,    /* to wait for the allocator */
 	COLLECT_MS = 2000, /* to wait for it to give back what it keeps */
-	SHARE = 200,       /* counting may hold up the host for one part in so many of the time */
-	CHEAP_MS = 1,      /* ... unless it is quicker than that */
 	STACK_STEP = 64,   /* pages of a stack to look at in one go */
 };
 
-/* What the allocator said.  The first is the aside thread's while that is at work. */
-static struct {
+/* What was sampled, scaled to what there was; sums of what only grows only grow. */
+struct estimate {
+	double mallocs, frees, bytes, freed;
+	double by_size[SONDE__SIZES][2];
+};
+
+/* What the allocator said, and what else was known then. */
+struct answer {
 	struct sonde__allocator_count count;
-	uint64_t at, took; /* ns */
-} fresh, last;
+	uint64_t at, cpu; /* when, and what it took; ns */
+	uint64_t live;    /* bytes, by the heap profile */
+	uint64_t vmdata;  /* of the process */
+	double blocks;    /* that may have been free */
+};
+static struct answer fresh; /* the aside thread's while that is at work */
+static struct answer last;
 
 static bool told; /* that the allocator does not answer */
 
@@ -40,71 +51,15 @@ static struct {
 
 static uint64_t most_total; /* TotalAlloc as it was last shown */
 
-static void count_aside(void)
+static uint64_t at_most(uint64_t n, uint64_t limit)
 {
-	uint64_t start = sonde__now();
-
-	sonde__allocator_count(&fresh.count);
-	fresh.at = sonde__now();
-	fresh.took = fresh.at - start;
+	return n < limit ? n : limit;
 }
 
-/*
- * Some allocators count under their lock, for long if they have millions of free blocks.  Such a
- * count is used for some time.
- */
-static bool is_recent(uint64_t now)
+static uint64_t minus(uint64_t a, uint64_t b)
 {
-	return last.at && last.took > CHEAP_MS * ms && now - last.at < last.took * SHARE;
+	return a > b ? a - b : 0;
 }
-
-static void ask_allocator(void)
-{
-	if (is_recent(sonde__now()))
-		return;
-	if (!sonde__aside_run(count_aside, COUNT_MS * ms) && !told) {
-		told = true;
-		sonde__log("the allocator does not tell its numbers within %d ms: what is shown "
-			   "may be old",
-			   COUNT_MS);
-	}
-	if (!sonde__aside_is_idle() || fresh.at == last.at)
-		return;
-	last = fresh;
-	told = false;
-}
-
-void sonde__memstats_forget(void)
-{
-	fresh = last;
-	told = false;
-}
-
-static void collect_aside(void)
-{
-	uint64_t start = sonde__now(), cpu = sonde__thread_cpu();
-	uint64_t at = pauses.count % SONDE__PAUSES;
-
-	sonde__heap_reclaim();
-	pauses.ns[at] = sonde__now() - start;
-	pauses.last_end = sonde__wall();
-	pauses.end[at] = pauses.last_end;
-	pauses.total_ns += pauses.ns[at];
-	pauses.cpu_ns += sonde__thread_cpu() - cpu;
-	pauses.count++;
-}
-
-void sonde__memstats_collect(void)
-{
-	sonde__aside_run(collect_aside, COLLECT_MS * ms);
-	last.took = 0; /* numbers from before do not do any more */
-}
-
-/* What was sampled, scaled to what there was; sums of what only grows only grow. */
-struct estimate {
-	double mallocs, frees, bytes, freed;
-	double by_size[SONDE__SIZES][2];
-};
 
 /* Powers of two from 16 on. */
 static unsigned class_of(uint64_t size)
@@ -138,14 +93,104 @@ static void estimate(struct estimate *e)
 	sonde__unmap(rows, mapped);
 }
 
-static uint64_t at_most(uint64_t n, uint64_t limit)
+static uint64_t live_bytes(const struct estimate *e)
 {
-	return n < limit ? n : limit;
+	return e->bytes > e->freed ? (uint64_t)(e->bytes - e->freed) : 0;
 }
 
-static uint64_t minus(uint64_t a, uint64_t b)
+static void count_aside(void)
 {
-	return a > b ? a - b : 0;
+	uint64_t cpu = sonde__thread_cpu();
+
+	sonde__allocator_count(&fresh.count);
+	fresh.cpu = sonde__thread_cpu() - cpu;
+	fresh.at = sonde__now();
+}
+
+/*
+ * Some allocators count under their lock, and go over all their free blocks: a count that took long
+ * is made again only when it will have held up the host for a small part of the time.
+ */
+static bool is_time(void)
+{
+	uint64_t share = last.cpu < ms ? 0 : last.cpu < 100 * ms ? 1000 : 10000;
+
+	return last.at == 0 || sonde__now() - last.at >= last.cpu * share;
+}
+
+/* How many free blocks glibc would have if nothing was merged. */
+static double guess_blocks(const struct sonde__memstats *s, const struct estimate *e)
+{
+	uint64_t present = s->process.anon + s->process.swap;
+	double free_bytes = (double)minus(present, live_bytes(e));
+
+	if (e->frees < 1 || sonde__heap_rate() == 0)
+		return 0;
+	return free_bytes < e->freed ? free_bytes * e->frees / e->freed : e->frees;
+}
+
+/*
+ * Nobody knows beforehand how long a count takes.  The one before tells what a block costs; without
+ * it, assume a cache miss for each.
+ */
+static bool is_risky(const struct sonde__memstats *s, double blocks)
+{
+	double each = last.blocks > 10000 ? (double)last.cpu / last.blocks : 300;
+
+	return strcmp(s->allocator, "glibc") == 0 && blocks * each > (double)(100 * ms);
+}
+
+static void complain(void)
+{
+	if (told)
+		return;
+	told = true;
+	sonde__log("the allocator does not tell its numbers within %d ms: what is shown is an "
+		   "estimate",
+		   COUNT_MS);
+}
+
+static void ask_allocator(const struct sonde__memstats *s, const struct estimate *e)
+{
+	double blocks = guess_blocks(s, e);
+
+	if (is_time() && !is_risky(s, blocks) && sonde__aside_is_idle()) {
+		fresh.blocks = blocks;
+		fresh.live = live_bytes(e);
+		fresh.vmdata = s->process.vmdata;
+		if (!sonde__aside_run(count_aside, COUNT_MS * ms))
+			complain();
+	}
+	if (!sonde__aside_is_idle() || fresh.at == last.at)
+		return;
+	last = fresh;
+	told = false;
+}
+
+void sonde__memstats_forget(void)
+{
+	fresh = last;
+	told = false;
+}
+
+static void collect_aside(void)
+{
+	uint64_t start = sonde__now(), cpu = sonde__thread_cpu();
+	uint64_t at = pauses.count % SONDE__PAUSES;
+
+	sonde__heap_reclaim();
+	pauses.ns[at] = sonde__now() - start;
+	pauses.last_end = sonde__wall();
+	pauses.end[at] = pauses.last_end;
+	pauses.total_ns += pauses.ns[at];
+	pauses.cpu_ns += sonde__thread_cpu() - cpu;
+	pauses.count++;
+}
+
+void sonde__memstats_collect(void)
+{
+	sonde__aside_run(collect_aside, COLLECT_MS * ms);
+	last.cpu = 0; /* numbers from before do not do any more */
 }
 
 static void fill_sizes(struct sonde__memstats *s, const struct estimate *e)
@@ -179,33 +224,51 @@ static void fill_calls(struct sonde__memstats *s, const struct sonde__allocator_
 		s->total_alloc = s->heap_alloc + (uint64_t)e->freed;
 		fill_sizes(s, e);
 	}
-	s->total_alloc = s->total_alloc > most_total ? s->total_alloc : most_total;
-	most_total = s->total_alloc;
+	if (most_total < s->total_alloc)
+		most_total = s->total_alloc;
+	if (most_total < s->heap_alloc)
+		most_total = s->heap_alloc;
+	s->total_alloc = most_total;
 	s->heap_objects = s->mallocs - s->frees;
 }
 
-/* An allocator that says nothing: what is private in memory, and neither ours nor a stack. */
-static uint64_t guess_heap(const struct sonde__memstats *s)
+/* An allocator that says nothing: what is private and has memory, but for stacks. */
+static void guess_heap(struct sonde__memstats *s, const struct estimate *e)
 {
-	return minus(s->process.anon + s->process.swap, s->stack_inuse);
+	uint64_t present = minus(s->process.anon + s->process.swap, s->stack_inuse);
+
+	s->heap_sys = last.count.knows_heap ? last.count.sys : present;
+	s->heap_alloc = sonde__heap_rate() ? at_most(live_bytes(e), s->heap_sys) : s->heap_sys;
 }
 
-static void fill_heap(struct sonde__memstats *s, const struct sonde__allocator_count *c,
-		      const struct estimate *e)
+/* What the allocator said, and what has changed since by all that is known without it. */
+static void update_heap(struct sonde__memstats *s, const struct estimate *e)
 {
+	const struct sonde__allocator_count *c = &last.count;
+
+	s->heap_alloc = minus(c->alloc + live_bytes(e), last.live);
+	s->heap_sys = minus(c->sys + s->process.vmdata, last.vmdata);
+	s->heap_sys = s->heap_sys > s->heap_alloc ? s->heap_sys : s->heap_alloc;
+	if (s->heap_alloc == c->alloc && s->heap_sys == c->sys)
+		s->heap_idle = c->idle;
+	else
+		s->heap_idle = s->heap_sys - s->heap_alloc;
+}
+
+static void fill_heap(struct sonde__memstats *s, const struct estimate *e)
+{
+	const struct sonde__allocator_count *c = &last.count;
 	uint64_t present = s->process.anon + s->process.swap;
 
-	s->heap_sys = c->knows_heap ? c->sys : guess_heap(s);
-	s->heap_idle = c->idle;
+	if (c->knows_alloc)
+		update_heap(s, e);
+	else
+		guess_heap(s, e);
 	s->heap_inuse = s->heap_sys - s->heap_idle;
-	s->heap_alloc = c->alloc;
-	if (!c->knows_alloc)
-		s->heap_alloc = at_most(sonde__heap_rate() ? (uint64_t)(e->bytes - e->freed)
-							   : s->heap_inuse,
-					s->heap_inuse);
-	s->heap_released = c->released;
 	/* More than all that is present cannot be; only what is idle was given back. */
-	if (!c->knows_released && s->process.status_error == 0)
+	if (c->knows_released)
+		s->heap_released = at_most(c->released, s->heap_idle);
+	else if (s->process.status_error == 0)
 		s->heap_released = at_most(minus(s->heap_sys, present), s->heap_idle);
 	s->alloc = s->heap_alloc;
 	s->mspan_inuse = c->metadata;
@@ -236,6 +299,7 @@ static uint64_t resident_of(uintptr_t low, uintptr_t high, uint64_t page)
 static void fill_stacks(struct sonde__memstats *s)
 {
 	uint64_t page = getauxval(AT_PAGESZ);
+	bool look = !sonde__guard_is_filtered();
 	int pid = sonde__sys_getpid();
 
 	s->stack_sys = s->process.stack;
@@ -247,7 +311,7 @@ static void fill_stacks(struct sonde__memstats *s)
 		if (tid <= 0 || tid == pid || low == 0 || low >= high)
 			continue;
 		s->stack_sys += high - low;
-		s->stack_inuse += resident_of(low, high, page);
+		s->stack_inuse += look ? resident_of(low, high, page) : high - low;
 	}
 }
 
@@ -288,13 +352,13 @@ void sonde__memstats(struct sonde__memstats *s)
 	struct estimate e;
 
 	*s = (struct sonde__memstats){ 0 };
-	ask_allocator();
-	s->allocator = last.count.allocator ? last.count.allocator : "";
-	s->age = last.at ? minus(sonde__now(), last.at) : 0;
 	sonde__process_memory(&s->process);
+	s->allocator = sonde__allocator();
 	estimate(&e);
+	ask_allocator(s, &e);
+	s->age = last.at ? minus(sonde__now(), last.at) : 0;
 	fill_stacks(s);
-	fill_heap(s, &last.count, &e);
+	fill_heap(s, &e);
 	fill_calls(s, &last.count, &e);
 	fill_pauses(s);
 	fill_sums(s);

@@ -6,6 +6,7 @@
 #include "runtime/process-memory.h"
 
 #include "runtime/fd.h"
+#include "runtime/guard.h"
 #include "runtime/os.h"
 
 #include <errno.h>
@@ -87,6 +88,9 @@ void sonde__process_memory(struct sonde__process_memory *m)
 	*m = (struct sonde__process_memory){ 0 };
 	read_statm(m);
 	read_status(m);
+	m->max_rss = m->hwm;
+	if (sonde__guard_is_filtered())
+		return;
 	sonde__syscall(SYS_getrusage, RUSAGE_SELF, (long)&usage, 0, 0, 0, 0);
 	m->max_rss = (uint64_t)usage.ru_maxrss * 1024;
 }
