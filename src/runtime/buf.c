@@ -173,11 +173,17 @@ void sonde__index_release(struct sonde__index *ix)
 
 uint32_t sonde__hash(const void *data, size_t n)
 {
-	const unsigned char *p = data;
-	uint64_t h = 0xcbf29ce484222325u;
+	const char *p = data;
+	uint64_t h = n, word;
 
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ p[i]) * 0x100000001b3u;
-	h ^= h >> 32;
+	for (; n > 0; p += sizeof(word)) {
+		size_t some = n < sizeof(word) ? n : sizeof(word);
+
+		word = 0;
+		memcpy(&word, p, some);
+		h = (h ^ word) * 0x9e3779b97f4a7c15u;
+		h ^= h >> 32;
+		n -= some;
+	}
 	return (uint32_t)(h * 0x9e3779b97f4a7c15u >> 32);
 }

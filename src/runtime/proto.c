@@ -49,7 +49,10 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_LINE };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START };
 
-enum { MESSAGE = 4096 }; /* more than any message needs, but those with texts */
+enum {
+	MESSAGE = 4096, /* more than any message needs, but those with texts */
+	PLACES = 2048,
+};
 
 struct location {
 	uint64_t address;  /* 0: samples that were lost */
@@ -64,18 +67,25 @@ struct function {
 	uint32_t name, file, start_line;
 };
 
-/* The locations of a stack, as they are written; many samples differ only in their labels. */
+/* Where 'out' has the locations of a stack; many samples differ only in their labels. */
 struct packed {
-	uint32_t stack, n;
-	size_t at; /* in 'bytes' */
+	uint32_t at, n;
+};
+
+/* What was found out about an address; another one may take its place. */
+struct place {
+	uint64_t address;
+	uint32_t number; /* of its location; 0: it has none yet */
+	enum { UNKNOWN, ALLOCATES, OTHER } kind;
 };
 
 struct writer {
 	struct sonde__output *o;
 	const struct sonde__modules *modules;
 	struct sonde__buf out;
-	struct sonde__buf stacks, bytes; /* struct packed, and what they refer to */
-	struct sonde__index by_stack;
+	struct packed *stacks; /* by number */
+	size_t nstacks;
+	struct place *places;
 	struct sonde__buf locations; /* struct location */
 	struct sonde__buf functions; /* struct function */
 	struct sonde__buf unloaded;  /* modules that are in no snapshot any more */
@@ -166,9 +176,24 @@ static void name_location(struct writer *w, struct location *l)
 		l->name = sonde__output_string(w->o, name);
 }
 
-static uint32_t location_number(struct writer *w, uint64_t address)
+static uint64_t hash_address(uint64_t address)
 {
-	uint32_t hash = (uint32_t)((address + 1) * 0x9e3779b97f4a7c15u >> 32), id;
+	return (address + 1) * 0x9e3779b97f4a7c15u;
+}
+
+/* Most frames of most stacks were in the stacks before. */
+static struct place *place_of(struct writer *w, uint64_t address)
+{
+	struct place *p = &w->places[(hash_address(address) >> 32) % PLACES];
+
+	if (p->address != address)
+		*p = (struct place){ .address = address };
+	return p;
+}
+
+static uint32_t find_location(struct writer *w, uint64_t address)
+{
+	uint32_t hash = (uint32_t)(hash_address(address) >> 32), id;
 	const struct location *all = (const struct location *)(void *)w->locations.p;
 	struct location l = { .address = address }, *more;
 
@@ -182,6 +207,15 @@ static uint32_t location_number(struct writer *w, uint64_t address)
 	*more = l;
 	id = (uint32_t)(w->locations.n / sizeof(*more));
 	return sonde__index_put(&w->by_address, hash, id) ? id : 0;
+}
+
+static uint32_t location_number(struct writer *w, uint64_t address)
+{
+	struct place *p = place_of(w, address);
+
+	if (!p->number)
+		p->number = find_location(w, address);
+	return p->number;
 }
 
 static bool is_allocator_name(const char *name)
@@ -212,7 +246,16 @@ static bool is_allocator(const struct writer *w, uint64_t address)
 	return name && is_allocator_name(name);
 }
 
-/* The place of a frame: a return address may be behind the last instruction of its function. */
+static bool allocates(struct writer *w, uint64_t address)
+{
+	struct place *p = place_of(w, address);
+
+	if (p->kind == UNKNOWN)
+		p->kind = is_allocator(w, address) ? ALLOCATES : OTHER;
+	return p->kind == ALLOCATES;
+}
+
+/* Where a frame is: a return address may be behind the last instruction of its function. */
 static uint64_t frame_address(const struct sonde__stack *st, size_t i)
 {
 	bool exact = i == 0 && st->leaf_is_pc;
@@ -220,13 +263,13 @@ static uint64_t frame_address(const struct sonde__stack *st, size_t i)
 	return st->pcs[i] && !exact ? st->pcs[i] - 1 : st->pcs[i];
 }
 
-static size_t hidden_frames(const struct writer *w, const struct sonde__stack *st)
+static size_t hidden_frames(struct writer *w, const struct sonde__stack *st)
 {
 	size_t i = 0;
 
 	if (!w->o->head.hide_allocator)
 		return 0;
-	while (i < st->n && is_allocator(w, frame_address(st, i)))
+	while (i < st->n && allocates(w, frame_address(st, i)))
 		i++;
 	return i == st->n ? 0 : i;
 }
@@ -245,27 +288,25 @@ static void pack_locations(struct writer *w, struct pbw *p, uint32_t id)
 	}
 }
 
-static const struct packed *packed_stack(struct writer *w, uint32_t stack)
+/* A stack that was written before is copied from there; returns the note of one that was not. */
+static struct packed *write_stack(struct writer *w, struct pbw *p, uint32_t stack)
 {
-	const struct packed *all = (const struct packed *)(void *)w->stacks.p;
-	uint32_t hash = (stack + 1) * 0x9e3779b1u, id;
+	struct packed *known = stack < w->nstacks ? &w->stacks[stack] : NULL;
 	uint8_t bytes[SONDE__DEPTH * 5];
-	struct pbw p = { bytes, 0, sizeof(bytes) };
-	struct packed *more;
+	struct pbw fresh = { bytes, 0, sizeof(bytes) };
 
-	for (size_t at = hash; (id = sonde__index_next(&w->by_stack, hash, &at)) != 0;)
-		if (all[id - 1].stack == stack)
-			return &all[id - 1];
-	pack_locations(w, &p, stack);
-	if (p.n > p.cap)
-		p.n = 0;
-	more = sonde__buf_more(&w->stacks, sizeof(*more));
-	if (!more)
+	if (known && known->n) {
+		pbw_bytes(p, SAMPLE_LOCATION, w->out.p + known->at, known->n);
 		return NULL;
-	*more = (struct packed){ stack, (uint32_t)p.n, w->bytes.n };
-	sonde__buf_add(&w->bytes, bytes, p.n);
-	id = (uint32_t)(w->stacks.n / sizeof(*more));
-	return !w->bytes.full && sonde__index_put(&w->by_stack, hash, id) ? more : NULL;
+	}
+	pack_locations(w, &fresh, stack);
+	if (fresh.n > fresh.cap)
+		fresh.n = 0;
+	pbw_bytes(p, SAMPLE_LOCATION, bytes, fresh.n);
+	if (known)
+		*known =
+			(struct packed){ (uint32_t)(w->out.n + p->n - fresh.n), (uint32_t)fresh.n };
+	return known;
 }
 
 static void write_labels(struct writer *w, struct pbw *p, const struct sample *s)
@@ -293,24 +334,22 @@ static bool is_zero(const struct sonde__output *o, const struct sample *s)
 static void write_sample(struct writer *w, const struct sample *s)
 {
 	struct pbw p = begin_writing(w, MESSAGE);
-	const struct packed *stack;
-	size_t mark, values;
+	struct packed *fresh;
+	size_t mark, values, n;
 
 	if (is_zero(w->o, s) || w->out.full)
 		return;
-	stack = packed_stack(w, s->stack);
-	if (!stack) {
-		w->out.full = true;
-		return;
-	}
 	mark = pbw_begin(&p, PROFILE_SAMPLE);
-	pbw_bytes(&p, SAMPLE_LOCATION, w->bytes.p + stack->at, stack->n);
+	fresh = write_stack(w, &p, s->stack);
 	values = pbw_begin(&p, SAMPLE_VALUE);
 	for (size_t i = 0; i < w->o->head.ntypes; i++)
 		pbw_varint(&p, (uint64_t)s->values[i]);
 	pbw_end(&p, values);
 	write_labels(w, &p, s);
+	n = p.n;
 	pbw_end(&p, mark);
+	if (fresh)
+		fresh->at += (uint32_t)(p.n - n); /* by which the length has moved it */
 	end_writing(w, &p);
 }
 
@@ -513,6 +552,7 @@ static void write_profile(struct writer *w)
 uint8_t *sonde__output_finish(struct sonde__output *o, size_t *n, size_t *mapped)
 {
 	struct writer w = { .o = o, .modules = sonde__modules() };
+	size_t nstacks = sonde__stack_count() + 1;
 	uint8_t *bytes = NULL;
 	char line[80];
 
@@ -521,16 +561,19 @@ uint8_t *sonde__output_finish(struct sonde__output *o, size_t *n, size_t *mapped
 			      (unsigned long long)o->left_out);
 		sonde__output_comment(o, line);
 	}
-	write_profile(&w);
-	if (!w.out.full && !w.locations.full && !w.functions.full)
+	w.places = sonde__map(PLACES * sizeof(*w.places));
+	w.stacks = sonde__map(nstacks * sizeof(*w.stacks));
+	w.nstacks = w.stacks ? nstacks : 0;
+	if (w.places)
+		write_profile(&w);
+	if (w.places && !w.out.full && !w.locations.full && !w.functions.full)
 		bytes = sonde__gzip(w.out.p, w.out.n, n, mapped);
 	/* Go compresses differences with another level, and says so in the header. */
 	if (bytes && o->difference && *n > 8)
 		bytes[8] = 0;
 	sonde__buf_release(&w.out);
-	sonde__buf_release(&w.stacks);
-	sonde__buf_release(&w.bytes);
-	sonde__index_release(&w.by_stack);
+	sonde__unmap(w.places, PLACES * sizeof(*w.places));
+	sonde__unmap(w.stacks, w.nstacks * sizeof(*w.stacks));
 	sonde__buf_release(&w.locations);
 	sonde__buf_release(&w.functions);
 	sonde__buf_release(&w.unloaded);

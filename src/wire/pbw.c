@@ -16,6 +16,10 @@ static void put(struct pbw *w, uint8_t byte)
 
 void pbw_varint(struct pbw *w, uint64_t v)
 {
+	if (v < 0x80 && w->n < w->cap) {
+		w->p[w->n++] = (uint8_t)v;
+		return;
+	}
 	for (; v >= 0x80; v >>= 7)
 		put(w, (uint8_t)(v | 0x80));
 	put(w, (uint8_t)v);
