@@ -63,6 +63,11 @@ void *xarena(struct arena *a, size_t n, size_t size)
 	return or_die(arena_alloc(a, n, size));
 }
 
+void *xarena_sparse(struct arena *a, size_t n, size_t size)
+{
+	return or_die(arena_alloc_sparse(a, n, size));
+}
+
 void *xarena_grow(struct arena *a, void *mem, size_t n, size_t more, size_t size)
 {
 	return or_die(arena_grow(a, mem, n, more, size));

@@ -21,8 +21,9 @@ void *mem_grow(void *p, size_t n, size_t size);
 char *mem_str(struct str s);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* arena_alloc(), arena_grow() and arena_str() that cannot fail. */
+/* arena_alloc(), arena_alloc_sparse(), arena_grow() and arena_str() that cannot fail. */
 void *xarena(struct arena *a, size_t n, size_t size);
+void *xarena_sparse(struct arena *a, size_t n, size_t size);
 void *xarena_grow(struct arena *a, void *mem, size_t n, size_t more, size_t size);
 struct str xarena_str(struct arena *a, struct str s);
 struct str xarena_printf(struct arena *a, const char *fmt, ...)

@@ -128,8 +128,9 @@ static bool read_forms(struct cursor *c, struct abbrevs *t, struct abbrev *a)
 		uint64_t name = read_uleb(c), form = read_uleb(c);
 		struct form f = { .form = (uint16_t)form };
 
+		f.implicit = form == DW_FORM_FLAG_PRESENT;
 		if (form == DW_FORM_IMPLICIT_CONST)
-			f.implicit = read_sleb(c);
+			f.implicit = (uint64_t)read_sleb(c);
 		if (c->bad || form > UINT16_MAX)
 			return false;
 		if (name == 0 && form == 0)

@@ -95,6 +95,7 @@ static bool read_varying(struct cursor *c, const struct dwarf_unit *u, struct va
 		if (inner.form == DW_FORM_INDIRECT || inner.form == DW_FORM_IMPLICIT_CONST)
 			return false;
 		inner.size = form_size(inner.form, u->address_size, u->is64, u->version);
+		inner.implicit = inner.size == 0;
 		return form_read(c, &inner, u, v);
 	default:
 		return false;
@@ -106,7 +107,7 @@ bool form_read(struct cursor *c, const struct form *f, const struct dwarf_unit *
 	v->form = f->form;
 	switch (f->size) {
 	case 0:
-		v->u = f->form == DW_FORM_IMPLICIT_CONST ? (uint64_t)f->implicit : 1;
+		v->u = f->implicit;
 		return true;
 	case 16:
 		v->u = 0;
@@ -121,18 +122,42 @@ bool form_read(struct cursor *c, const struct form *f, const struct dwarf_unit *
 
 /* ------------------------------------------------------------------ entries */
 
+/* Of eight bytes, those that a value of so many has. */
+static const uint64_t masks[] = {
+	0,          0xff,         0xffff,         0xffffff,
+	0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff,
+	UINT64_MAX,
+};
+
 bool entry_read(struct cursor *c, const struct abbrevs *t, const struct abbrev *a,
 		const struct dwarf_unit *u, struct entry *e)
 {
+	struct cursor at = *c;
+	uint32_t has = 0;
+
 	e->abbrev = a;
 	e->has = 0;
 	for (size_t i = 0; i < a->n; i++) {
 		const struct form *f = &t->forms[a->first + i];
+		struct value *v = &e->v[f->attribute];
 
-		if (!form_read(c, f, u, &e->v[f->attribute]))
-			return false;
-		e->has |= 1u << f->attribute;
+		if (f->size <= 8 && cursor_left(&at) >= 8) {
+			uint64_t bytes;
+
+			memcpy(&bytes, at.p, sizeof(bytes));
+			v->form = f->form;
+			v->u = (le64toh(bytes) & masks[f->size]) | f->implicit;
+			at.p += f->size;
+		} else {
+			*c = at;
+			if (!form_read(c, f, u, v))
+				return false;
+			at = *c;
+		}
+		has |= 1u << f->attribute;
 	}
+	*c = at;
+	e->has = has;
 	return true;
 }
 

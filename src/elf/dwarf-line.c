@@ -274,26 +274,28 @@ static bool read_header(struct cursor *c, struct header *h, struct line_table *t
 
 /* ------------------------------------------------------------------ the program */
 
+/* What a line program computes. */
+struct row {
+	uint64_t address, file, line, column;
+};
+
 struct machine {
 	const uint64_t *addresses;
 	size_t n, next;        /* next: the first address not before the last row */
-	uint64_t next_address; /* what a row has to be behind for the last one to matter */
+	uint64_t next_address; /* the last row matters once another one is behind this */
 	struct line_place *places;
-	bool in_sequence, ignored;
-	uint64_t row_address; /* of the last row */
-	uint64_t row_file, row_line, row_column;
-	uint64_t address, file, line, column;
+	bool ignored; /* this sequence */
 	uint64_t code_start;
+	struct row last; /* address: UINT64_MAX before the first row of a sequence */
 };
 
-static void reset(struct machine *m)
+static const struct row first_row = { .file = 1, .line = 1 };
+
+static void end_sequence(struct machine *m)
 {
-	m->in_sequence = false;
 	m->ignored = false;
-	m->address = 0;
-	m->file = 1;
-	m->line = 1;
-	m->column = 0;
+	m->last.address = UINT64_MAX;
+	m->next_address = UINT64_MAX;
 }
 
 static void expect(struct machine *m, size_t next)
@@ -302,49 +304,41 @@ static void expect(struct machine *m, size_t next)
 	m->next_address = next < m->n && !m->ignored ? m->addresses[next] : UINT64_MAX;
 }
 
-static struct line_place last_row(const struct machine *m)
+/* A row that starts a sequence, or is before the last one. */
+static void start_again(struct machine *m, uint64_t address)
 {
-	return (struct line_place){
-		.file = m->row_file,
-		.line = m->row_line > INT32_MAX ? 0 : (uint32_t)m->row_line,
-		.column = m->row_column > INT32_MAX ? 0 : (uint32_t)m->row_column,
-		.known = true,
-	};
+	if (m->last.address == UINT64_MAX)
+		m->ignored = address < m->code_start;
+	expect(m, first_from(m->addresses, m->n, address));
 }
 
 /* The addresses between the last row and the new one are of the last one. */
-static void settle(struct machine *m)
+static void settle(struct machine *m, const struct row *last, uint64_t address)
 {
+	struct line_place place = {
+		.file = last->file,
+		.line = last->line > INT32_MAX ? 0 : (uint32_t)last->line,
+		.column = last->column > INT32_MAX ? 0 : (uint32_t)last->column,
+		.known = true,
+	};
 	size_t next = m->next;
 
-	for (; next < m->n && m->addresses[next] < m->address; next++)
+	for (; next < m->n && m->addresses[next] < address; next++)
 		if (!m->places[next].known)
-			m->places[next] = last_row(m);
+			m->places[next] = place;
 	expect(m, next);
 }
 
-/* A row that starts a sequence, or is before the last one. */
-static void emit_first(struct machine *m)
+static inline void emit(struct machine *m, const struct row *now)
 {
-	if (!m->in_sequence)
-		m->ignored = m->address < m->code_start;
-	m->in_sequence = true;
-	expect(m, first_from(m->addresses, m->n, m->address));
+	if (now->address < m->last.address)
+		start_again(m, now->address);
+	else if (now->address > m->next_address)
+		settle(m, &m->last, now->address);
+	m->last = *now;
 }
 
-static inline void emit(struct machine *m)
-{
-	if (!m->in_sequence || m->address < m->row_address)
-		emit_first(m);
-	else if (m->address > m->next_address)
-		settle(m);
-	m->row_address = m->address;
-	m->row_file = m->file;
-	m->row_line = m->line;
-	m->row_column = m->column;
-}
-
-static void extended(struct cursor *c, const struct header *h, struct machine *m,
+static void extended(struct cursor *c, const struct header *h, struct machine *m, struct row *now,
 		     struct line_table *t)
 {
 	uint64_t length = read_uleb(c);
@@ -355,12 +349,13 @@ static void extended(struct cursor *c, const struct header *h, struct machine *m
 	in.end = c->p;
 	switch (read_u8(&in)) {
 	case DW_LNE_END_SEQUENCE:
-		if (m->in_sequence)
-			emit(m);
-		reset(m);
+		if (m->last.address != UINT64_MAX)
+			emit(m, now);
+		end_sequence(m);
+		*now = first_row;
 		break;
 	case DW_LNE_SET_ADDRESS:
-		m->address = read_sized(&in, (unsigned)(length - 1));
+		now->address = read_sized(&in, (unsigned)(length - 1));
 		break;
 	case DW_LNE_DEFINE_FILE:
 		if (h->version < 5)
@@ -371,29 +366,30 @@ static void extended(struct cursor *c, const struct header *h, struct machine *m
 	}
 }
 
-static void standard(struct cursor *c, const struct header *h, struct machine *m, uint8_t op)
+static inline void standard(struct cursor *c, const struct header *h, struct machine *m,
+			    struct row *now, uint8_t op)
 {
 	switch (op) {
 	case DW_LNS_COPY:
-		emit(m);
+		emit(m, now);
 		break;
 	case DW_LNS_ADVANCE_PC:
-		m->address += read_uleb(c) * h->min_length;
+		now->address += read_uleb(c) * h->min_length;
 		break;
 	case DW_LNS_ADVANCE_LINE:
-		m->line += (uint64_t)read_sleb(c);
+		now->line += (uint64_t)read_sleb(c);
 		break;
 	case DW_LNS_SET_FILE:
-		m->file = read_uleb(c);
+		now->file = read_uleb(c);
 		break;
 	case DW_LNS_SET_COLUMN:
-		m->column = read_uleb(c);
+		now->column = read_uleb(c);
 		break;
 	case DW_LNS_CONST_ADD_PC:
-		m->address += h->address_steps[255];
+		now->address += h->address_steps[255];
 		break;
 	case DW_LNS_FIXED_ADVANCE_PC:
-		m->address += read_u16(c);
+		now->address += read_u16(c);
 		break;
 	case DW_LNS_NEGATE_STMT:
 	case DW_LNS_SET_BASIC_BLOCK:
@@ -409,20 +405,28 @@ static void standard(struct cursor *c, const struct header *h, struct machine *m
 	}
 }
 
-static void run(struct cursor *c, const struct header *h, struct machine *m, struct line_table *t)
+/* Cursor and row are copies that nobody else points to: then they can be in registers. */
+static void run(struct cursor c, const struct header *h, struct machine *m, struct line_table *t)
 {
-	reset(m);
-	while (!c->bad && cursor_left(c) > 0) {
-		uint8_t op = *c->p++;
+	struct row now = first_row;
+
+	end_sequence(m);
+	while (!c.bad && cursor_left(&c) > 0) {
+		uint8_t op = *c.p++;
 
 		if (op >= h->opcode_base) {
-			m->address += h->address_steps[op];
-			m->line += (uint64_t)(int64_t)h->line_steps[op];
-			emit(m);
+			now.address += h->address_steps[op];
+			now.line += (uint64_t)(int64_t)h->line_steps[op];
+			emit(m, &now);
 		} else if (op == 0) {
-			extended(c, h, m, t);
+			struct cursor in = c;
+			struct row row = now;
+
+			extended(&in, h, m, &row, t);
+			c = in;
+			now = row;
 		} else {
-			standard(c, h, m, op);
+			standard(&c, h, m, &now, op);
 		}
 	}
 }
@@ -445,5 +449,5 @@ void dwarf_read_lines(struct dwarf_reader *r, const struct dwarf_unit *u, const 
 		return;
 	c.end = end.p;
 	if (read_header(&c, &h, t, &program))
-		run(&program, &h, &m, t);
+		run(program, &h, &m, t);
 }

@@ -17,7 +17,6 @@
 
 enum {
 	DEPTH_MAX = 4096, /* entries in entries */
-	STEPS_MAX = 16,   /* from an entry to the one that has its name */
 	FEW = 8,          /* addresses: looked at one after the other */
 };
 
@@ -334,46 +333,55 @@ void scopes_release(struct scopes *s)
 
 /* ------------------------------------------------------------------ names */
 
-/* What is known of a function after some of the entries that speak of it. */
-struct function {
-	struct str name, linkage;
-	uint32_t line;
-};
-
-static void learn(const struct dwarf_unit *u, const struct entry *e, struct function *f)
+static void learn(const struct dwarf_unit *u, const struct entry *e, struct scope_name *n)
 {
-	if (f->linkage.n == 0 && entry_has(e, AT_LINKAGE_NAME))
-		f->linkage = value_text(u, &e->v[AT_LINKAGE_NAME]);
-	if (f->name.n == 0 && entry_has(e, AT_NAME))
-		f->name = value_text(u, &e->v[AT_NAME]);
-	if (f->line == 0)
-		f->line = number(e, AT_DECL_LINE);
+	if (!n->linkage_unit && entry_has(e, AT_LINKAGE_NAME)) {
+		n->linkage_unit = u;
+		n->linkage = e->v[AT_LINKAGE_NAME];
+	}
+	if (!n->name_unit && entry_has(e, AT_NAME)) {
+		n->name_unit = u;
+		n->name = e->v[AT_NAME];
+	}
+	if (n->line == 0)
+		n->line = number(e, AT_DECL_LINE);
 }
 
 /* A declaration, or what the entry is an instance of: both may know more. */
-static bool next_entry(const struct dwarf_unit **u, const struct entry *e, uint64_t *offset)
+static bool next_entry(struct scope_name *n, const struct entry *e)
 {
-	if (entry_has(e, AT_ABSTRACT_ORIGIN))
-		return value_reference(*u, &e->v[AT_ABSTRACT_ORIGIN], u, offset);
-	if (entry_has(e, AT_SPECIFICATION))
-		return value_reference(*u, &e->v[AT_SPECIFICATION], u, offset);
+	enum attribute a = entry_has(e, AT_ABSTRACT_ORIGIN) ? AT_ABSTRACT_ORIGIN : AT_SPECIFICATION;
+
+	return entry_has(e, a) && value_reference(n->unit, &e->v[a], &n->unit, &n->entry);
+}
+
+/* Asks for the memory that the next step reads. */
+bool scope_learn(struct dwarf_reader *r, struct scope_name *n)
+{
+	struct entry e;
+
+	if (n->unit && entry_read_at(r, n->unit, n->entry, &e)) {
+		learn(n->unit, &e, n);
+		if (!(n->linkage_unit && n->line) && next_entry(n, &e)) {
+			__builtin_prefetch(n->unit->dwarf->s.info.p + n->entry);
+			return true;
+		}
+	}
+	if (n->linkage_unit)
+		value_prefetch(n->linkage_unit, &n->linkage);
+	else if (n->name_unit)
+		value_prefetch(n->name_unit, &n->name);
+	n->unit = NULL;
 	return false;
 }
 
-struct str scope_function(struct dwarf_reader *r, const struct scope *s, uint32_t *start_line)
+struct str scope_text(const struct scope_name *n)
 {
-	const struct dwarf_unit *u = s->unit;
-	uint64_t offset = s->entry;
-	struct function f = { STR(""), STR(""), 0 };
-	struct entry e;
+	struct str linkage = STR("");
 
-	for (int i = 0; i < STEPS_MAX; i++) {
-		if (!entry_read_at(r, u, offset, &e))
-			break;
-		learn(u, &e, &f);
-		if ((f.linkage.n && f.line) || !next_entry(&u, &e, &offset))
-			break;
-	}
-	*start_line = f.line;
-	return f.linkage.n ? f.linkage : f.name;
+	if (n->linkage_unit)
+		linkage = value_text(n->linkage_unit, &n->linkage);
+	if (linkage.n || !n->name_unit)
+		return linkage;
+	return value_text(n->name_unit, &n->name);
 }

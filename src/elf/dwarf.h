@@ -161,7 +161,7 @@ struct form {
 	uint16_t form;
 	uint8_t attribute; /* enum attribute */
 	uint8_t size;      /* in bytes, or SIZE_VARIES */
-	int64_t implicit;
+	uint64_t implicit; /* the value of one that has no bytes, else 0 */
 };
 
 enum { LENGTH_VARIES = -1 };
@@ -297,6 +297,12 @@ bool entry_read_at(struct dwarf_reader *r, const struct dwarf_unit *u, uint64_t 
 
 /* Text, "" if there is none.  It lives as long as the sections. */
 struct str value_text(const struct dwarf_unit *u, const struct value *v);
+/* Says that this will be asked for soon. */
+static inline void value_prefetch(const struct dwarf_unit *u, const struct value *v)
+{
+	if (v->form == DW_FORM_STRP && v->u < u->dwarf->s.str.n)
+		__builtin_prefetch(u->dwarf->s.str.p + v->u);
+}
 bool value_address(const struct dwarf_unit *u, const struct value *v, uint64_t *address);
 uint64_t value_number(const struct value *v);
 
@@ -354,8 +360,9 @@ void line_table_release(struct line_table *t);
 /* What is inlined into what. */
 struct scope {
 	const struct dwarf_unit *unit;
-	uint64_t entry;  /* offset of the entry that has the name */
-	uint32_t parent; /* the scope it is inlined into plus one; 0 for a function of its own */
+	uint64_t entry;    /* offset of the entry that has the name */
+	uint32_t parent;   /* the scope it is inlined into plus one; 0 for a function of its own */
+	uint32_t function; /* for whoever uses scopes: what is known of it, 0 at first */
 	uint32_t call_line, call_column;
 	uint64_t call_file;
 	uint64_t size; /* of the piece of code that an address was found in */
@@ -381,8 +388,25 @@ void dwarf_read_scopes(struct dwarf_reader *r, const struct dwarf_unit *u,
 		       const uint64_t *addresses, size_t n, struct scopes *s, uint32_t *innermost);
 void scopes_release(struct scopes *s);
 
-/* The function of a scope: its name, "" if it has none, and the line it starts at, or 0. */
-struct str scope_function(struct dwarf_reader *r, const struct scope *s, uint32_t *start_line);
+/*
+ * What entries say of a function: up to two names, one of which the linker knows, and the line it
+ * starts at, or 0.
+ */
+struct scope_name {
+	const struct dwarf_unit *unit; /* of the entry to look at next; NULL: there is no more */
+	uint64_t entry;
+	const struct dwarf_unit *linkage_unit, *name_unit; /* NULL: there is none */
+	struct value linkage, name;
+	uint32_t line;
+};
+
+/* So many entries are looked at for one name, at most. */
+enum { SCOPE_STEPS_MAX = 16 };
+
+/* Looks at one entry.  False if that was the last one. */
+bool scope_learn(struct dwarf_reader *r, struct scope_name *n);
+/* The name, "" if it has none. */
+struct str scope_text(const struct scope_name *n);
 
 /* The first of 'n' ascending addresses that is not below 'address'. */
 static inline size_t first_from(const uint64_t *addresses, size_t n, uint64_t address)

@@ -23,10 +23,11 @@
 enum {
 	ALLOWANCE_FACTOR = 64,      /* how often the bytes of debug information may be looked at */
 	ALLOWANCE_LEAST = 64 << 20, /* and at least this many */
-	FRAMES_FIRST = 1 << 10,     /* room for so many at first */
-	FUNCTIONS_FIRST = 1 << 8,   /* the same */
+	FRAMES_FIRST = 1 << 19,     /* room for so many at first, which costs nothing: large */
+	FUNCTIONS_FIRST = 1 << 17,  /* arrays are not copied when they grow */
 	FRAMES_MAX = 256,           /* at one address: the outermost ones are left out */
-	REMEMBERED_MAX = 1 << 20,   /* functions whose names one thread keeps at hand */
+	REMEMBERED_MAX = 1 << 12,   /* functions one thread keeps at hand from unit to unit */
+	BATCH = 16,                 /* names that are read side by side */
 	NAME_LONGER = 2,            /* when a symbol's name says more: by so many bytes */
 };
 
@@ -57,7 +58,7 @@ struct found {
 struct worker {
 	struct dwarf_reader r;
 	struct arena *arena;
-	struct arena scratch; /* for frames and functions: large pages are cheaper than many */
+	struct arena scratch; /* for frames and functions */
 	struct elf_frame *frames;
 	size_t nframes, cap_frames;
 	struct elf_function *functions;
@@ -75,6 +76,16 @@ struct worker {
 	bool copies; /* names, since the file they are in is going to be closed */
 };
 
+/* One thread's part of the answer: what it says about some of the addresses. */
+struct share {
+	size_t from, to;            /* addresses */
+	struct elf_function *extra; /* functions that no worker has */
+	size_t nextra, cap_extra;
+	uint32_t *fixes; /* frames whose functions are numbers in 'extra', for now */
+	size_t nfixes, cap_fixes;
+	uint32_t of; /* the function that the last one of 'extra' was made from, or NONE */
+};
+
 struct resolver {
 	struct debug_file *debug;
 	const uint64_t *wanted;    /* addresses, as we were given them */
@@ -88,7 +99,10 @@ struct resolver {
 	uint64_t *by_unit;  /* the addresses in that order */
 	atomic_size_t next; /* task that nobody has taken yet */
 	struct worker workers[PAR_MOST];
+	struct share shares[PAR_MOST];
 	int nworkers;
+	uint32_t *first; /* of the answer, as 'frames' */
+	struct elf_frame *frames;
 	struct go_lines go;
 	bool is_go;
 };
@@ -224,30 +238,71 @@ static void forget(struct worker *w)
 	table_init(&w->index, 1024);
 }
 
-/* The name of a scope's function, and the line it starts at.  Valid until the next call. */
-static struct remembered *function_of(struct worker *w, const struct scope *s)
+/* Finds or makes what is known of a scope's function. */
+static uint32_t remember(struct worker *w, const struct scope *s)
 {
 	struct remembered f = { .unit = s->unit, .entry = s->entry };
 	struct probe at;
 
-	if (w->nknown >= REMEMBERED_MAX)
-		forget(w);
 	table_reserve(&w->index, rehash, w);
 	at = table_probe(&w->index, hash_entry(s->unit, s->entry));
 	while (table_next(&w->index, &at)) {
-		struct remembered *k = &w->known[at.value];
+		const struct remembered *k = &w->known[at.value];
 
 		if (k->unit == s->unit && k->entry == s->entry)
-			return k;
+			return at.value;
 	}
-	f.name = scope_function(&w->r, s, &f.line);
-	if (!dwarf_pay(&w->r, f.name.n))
-		f.name = STR("");
-	if (w->copies)
-		f.name = xarena_str(w->arena, f.name);
+	__builtin_prefetch(s->unit->dwarf->s.info.p + s->entry);
 	table_put(&w->index, &at, (uint32_t)w->nknown);
 	vec_push(w->known, w->nknown, w->cap_known, f);
-	return &w->known[w->nknown - 1];
+	return (uint32_t)w->nknown - 1;
+}
+
+/* The functions of all scopes that an address of the unit is in. */
+static void remember_all(struct worker *w, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t scope = w->innermost[i];
+
+		for (uint32_t k = 0; scope && k < FRAMES_MAX && dwarf_pay(&w->r, 1); k++) {
+			struct scope *s = &w->scopes.list[scope - 1];
+
+			if (s->function)
+				break; /* and those it is in */
+			s->function = remember(w, s) + 1;
+			scope = s->parent;
+		}
+	}
+}
+
+/* Each step for all of the batch asks for the memory that the next one reads: entries, names. */
+static void name_batch(struct worker *w, struct remembered *known, size_t n)
+{
+	struct scope_name names[BATCH];
+	bool more = true;
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = (struct scope_name){ .unit = known[i].unit, .entry = known[i].entry };
+	for (int step = 0; more && step < SCOPE_STEPS_MAX; step++) {
+		more = false;
+		for (size_t i = 0; i < n; i++)
+			more |= names[i].unit && scope_learn(&w->r, &names[i]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct str name = scope_text(&names[i]);
+
+		if (!dwarf_pay(&w->r, name.n))
+			name = STR("");
+		known[i].name = w->copies ? xarena_str(w->arena, name) : name;
+		known[i].line = names[i].line;
+	}
+}
+
+/* Reads the names of those that are known from number 'from' on. */
+static void name_all(struct worker *w, size_t from)
+{
+	for (; from < w->nknown; from += BATCH)
+		name_batch(w, w->known + from, w->nknown - from < BATCH ? w->nknown - from : BATCH);
 }
 
 /* ------------------------------------------------------------------ frames */
@@ -259,7 +314,7 @@ static void *more_of(struct worker *w, void *array, size_t *cap, size_t first, s
 
 	*cap = had ? 2 * had : first;
 	if (!had)
-		return xarena(&w->scratch, *cap, size);
+		return xarena_sparse(&w->scratch, *cap, size);
 	return xarena_grow(&w->scratch, array, had, *cap, size);
 }
 
@@ -304,7 +359,9 @@ static uint32_t add_frames(struct worker *w, uint32_t scope, const struct line_p
 	while (scope && n < FRAMES_MAX && dwarf_pay(&w->r, 1)) {
 		const struct scope *s = &w->scopes.list[scope - 1];
 
-		place_frame(w, function_of(w, s), &at);
+		if (s->function == 0)
+			break;
+		place_frame(w, &w->known[s->function - 1], &at);
 		n++;
 		at = (struct line_place){ s->call_file, s->call_line, s->call_column, true };
 		scope = s->parent;
@@ -328,6 +385,7 @@ static void do_task(struct resolver *s, int worker, const struct task *t)
 	struct worker *w = &s->workers[worker];
 	const uint64_t *addresses = s->by_unit + t->first;
 	struct split_unit split;
+	size_t known;
 
 	make_room(w, t->n);
 	w->lines.nfiles = 0;
@@ -336,6 +394,11 @@ static void do_task(struct resolver *s, int worker, const struct task *t)
 	split_open(&split, t->unit, s->debug->dwarf_path, &w->r);
 	w->copies = split.unit != t->unit;
 	dwarf_read_scopes(&w->r, split.unit, addresses, t->n, &w->scopes, w->innermost);
+	if (w->nknown > REMEMBERED_MAX)
+		forget(w);
+	known = w->nknown;
+	remember_all(w, t->n);
+	name_all(w, known);
 	for (size_t i = 0; i < t->n; i++) {
 		struct found *f = &s->found[s->order[t->first + i]];
 
@@ -368,38 +431,56 @@ static void work(int i, void *ctx)
 
 /* ------------------------------------------------------------------ the answer */
 
-/* Each thread looks for the symbols of its share of the addresses. */
+enum { NO_FUNCTION = UINT32_MAX };
+
+/* The function at an address that debug information does not know; false if there is none. */
+static bool plain_function(const struct resolver *s, size_t i, struct elf_function *f,
+			   uint32_t *line)
+{
+	struct go_line at;
+
+	*f = (struct elf_function){ .name = s->symbols[i], .file = STR("") };
+	*line = 0;
+	if (s->is_go && go_lines_find(&s->go, s->wanted[i], &at)) {
+		f->name = at.function;
+		f->file = at.file;
+		*line = at.line > INT32_MAX || at.line < 0 ? 0 : (uint32_t)at.line;
+	}
+	return f->name.n != 0;
+}
+
+/* Looks for the symbols of a share's addresses, and counts the frames of each. */
 static void find_symbols(int i, void *ctx)
 {
 	struct resolver *s = ctx;
-	size_t share = s->n / (size_t)s->nworkers + 1;
-	size_t from = share * (size_t)i, to = from + share < s->n ? from + share : s->n;
+	const struct share *h = &s->shares[i];
+	struct elf_function ignored;
+	uint32_t line;
 
-	for (; from < to; from++)
-		s->symbols[from] = debug_find_symbol(s->debug, s->wanted[from]);
+	for (size_t k = h->from; k < h->to; k++) {
+		s->symbols[k] = debug_find_symbol(s->debug, s->wanted[k]);
+		s->first[k + 1] = s->found[k].count;
+		if (s->found[k].count == 0)
+			s->first[k + 1] = plain_function(s, k, &ignored, &line);
+	}
 }
 
-/* The answer, as it is put together. */
-struct answer {
-	struct elf_frames *out;
-	size_t nframes, cap_functions;
-	uint32_t of; /* the function that 'improved' was made from */
-	struct str symbol;
-	uint32_t improved;
-	uint32_t plain; /* the last one without debug information, plus one */
-};
-
-static uint32_t new_function(struct answer *a, struct elf_function f)
+static bool is_same(struct str a, struct str b)
 {
-	struct elf_frames *out = a->out;
+	return a.p == b.p && a.n == b.n;
+}
 
-	if (out->nfunctions == a->cap_functions) {
-		a->cap_functions *= 2;
-		out->functions = xarena_grow(&out->arena, out->functions, out->nfunctions,
-					     a->cap_functions, sizeof(f));
-	}
-	out->functions[out->nfunctions++] = f;
-	return (uint32_t)out->nfunctions - 1;
+/* Gives a frame a function of its own, or the last one, if that is the same. */
+static void set_extra(struct share *h, struct elf_frame *frames, size_t frame, uint32_t of,
+		      struct elf_function f)
+{
+	const struct elf_function *last = h->nextra ? &h->extra[h->nextra - 1] : NULL;
+
+	if (!last || h->of != of || !is_same(last->name, f.name) || !is_same(last->file, f.file))
+		vec_push(h->extra, h->nextra, h->cap_extra, f);
+	h->of = of;
+	frames[frame].function = (uint32_t)h->nextra - 1;
+	vec_push(h->fixes, h->nfixes, h->cap_fixes, (uint32_t)frame);
 }
 
 static bool is_mangled(struct str name)
@@ -410,103 +491,108 @@ static bool is_mangled(struct str name)
 /*
  * Names in debug information lack what the compiler has added to those of the parts it made of a
  * function (foo.cold, foo.constprop.0), and some have no linkage name.  As in the reference, the
- * symbol wins where it is longer.  Addresses in a row share the function that comes of it.
+ * symbol wins where it is longer.
  */
-static void improve(struct answer *a, struct elf_frame *outermost, struct str symbol)
+static bool says_more(struct str symbol, struct str name)
 {
-	struct elf_function f = a->out->functions[outermost->function];
-
-	if (symbol.n < f.name.n + NAME_LONGER && (!is_mangled(symbol) || is_mangled(f.name)))
-		return;
-	if (a->of != outermost->function || a->symbol.p != symbol.p || a->symbol.n != symbol.n) {
-		a->of = outermost->function;
-		a->symbol = symbol;
-		f.name = symbol;
-		a->improved = new_function(a, f);
-	}
-	outermost->function = a->improved;
+	return symbol.n >= name.n + NAME_LONGER || (is_mangled(symbol) && !is_mangled(name));
 }
 
-/* By where their texts are. */
-static bool is_same(const struct elf_function *f, const struct elf_function *g)
+static void take_frames(const struct resolver *s, struct share *h, size_t i)
 {
-	return f->name.p == g->name.p && f->name.n == g->name.n && f->file.p == g->file.p &&
-	       f->file.n == g->file.n;
+	const struct found *found = &s->found[i];
+	const struct worker *w = &s->workers[found->worker];
+	struct elf_frame *to = s->frames + s->first[i];
+	struct elf_function outermost;
+
+	for (uint32_t k = 0; k < found->count; k++) {
+		to[k] = w->frames[found->first + k];
+		to[k].function += w->base;
+	}
+	outermost = w->functions[to[found->count - 1].function - w->base];
+	if (says_more(s->symbols[i], outermost.name)) {
+		outermost.name = s->symbols[i];
+		set_extra(h, s->frames, s->first[i] + found->count - 1,
+			  to[found->count - 1].function, outermost);
+	}
 }
 
-/* The frame of an address that debug information does not know, if there is one. */
-static void add_plain_frame(const struct resolver *s, size_t i, struct answer *a)
+/* Writes the frames of a share's addresses. */
+static void take_share(int i, void *ctx)
 {
-	struct elf_function f = { .name = s->symbols[i], .file = STR("") };
-	struct go_line at = { .line = 0 };
+	struct resolver *s = ctx;
+	struct share *h = &s->shares[i];
+	struct elf_function f;
+	uint32_t line;
 
-	if (s->is_go && go_lines_find(&s->go, s->wanted[i], &at)) {
-		f.name = at.function;
-		f.file = at.file;
+	h->of = NO_FUNCTION;
+	for (size_t k = h->from; k < h->to; k++) {
+		if (s->found[k].count) {
+			take_frames(s, h, k);
+		} else if (plain_function(s, k, &f, &line)) {
+			s->frames[s->first[k]].line = line;
+			set_extra(h, s->frames, s->first[k], NO_FUNCTION, f);
+		}
 	}
-	if (f.name.n == 0)
-		return;
-	if (!a->plain || !is_same(&a->out->functions[a->plain - 1], &f))
-		a->plain = new_function(a, f) + 1;
-	a->out->frames[a->nframes++] = (struct elf_frame){
-		.function = a->plain - 1,
-		.line = at.line > INT32_MAX || at.line < 0 ? 0 : (uint32_t)at.line,
-	};
 }
 
 /* Gives the functions of all workers numbers of their own. */
-static void take_functions(struct resolver *s, struct answer *a)
+static void number_functions(struct resolver *s, struct elf_frames *out)
 {
-	struct elf_frames *out = a->out;
-	size_t n = 0;
-
-	for (int i = 0; i < s->nworkers; i++)
-		n += s->workers[i].nfunctions;
-	a->cap_functions = n + FUNCTIONS_FIRST;
-	out->functions = xarena(&out->arena, a->cap_functions, sizeof(*out->functions));
 	for (int i = 0; i < s->nworkers; i++) {
-		struct worker *w = &s->workers[i];
-
-		w->base = (uint32_t)out->nfunctions;
-		if (w->nfunctions)
-			memcpy(out->functions + out->nfunctions, w->functions,
-			       w->nfunctions * sizeof(*w->functions));
-		out->nfunctions += w->nfunctions;
+		s->workers[i].base = (uint32_t)out->nfunctions;
+		out->nfunctions += s->workers[i].nfunctions;
 	}
 }
 
-static void take_frames(const struct worker *w, const struct found *f, struct answer *a)
+static void append_functions(struct elf_frames *out, size_t *at, const struct elf_function *from,
+			     size_t n)
 {
-	for (uint32_t i = 0; i < f->count; i++) {
-		struct elf_frame frame = w->frames[f->first + i];
+	if (n)
+		memcpy(out->functions + *at, from, n * sizeof(*from));
+	*at += n;
+}
 
-		frame.function += w->base;
-		a->out->frames[a->nframes++] = frame;
+/* Puts all functions together, those that no worker has behind the others. */
+static void join_functions(struct resolver *s, struct elf_frames *out)
+{
+	size_t at = 0;
+
+	for (int i = 0; i < s->nworkers; i++) {
+		struct share *h = &s->shares[i];
+
+		for (size_t k = 0; k < h->nfixes; k++)
+			out->frames[h->fixes[k]].function += (uint32_t)out->nfunctions;
+		out->nfunctions += h->nextra;
+	}
+	out->functions = xarena(&out->arena, out->nfunctions + 1, sizeof(*out->functions));
+	for (int i = 0; i < s->nworkers; i++)
+		append_functions(out, &at, s->workers[i].functions, s->workers[i].nfunctions);
+	for (int i = 0; i < s->nworkers; i++) {
+		append_functions(out, &at, s->shares[i].extra, s->shares[i].nextra);
+		free(s->shares[i].extra);
+		free(s->shares[i].fixes);
 	}
 }
 
 static void answer(struct resolver *s, struct elf_frames *out)
 {
-	struct answer a = { .out = out, .of = UINT32_MAX };
-	size_t total = s->n;
+	size_t each = s->n / (size_t)s->nworkers + 1;
 
-	for (size_t i = 0; i < s->n; i++)
-		total += s->found[i].count;
-	out->first = xarena(&out->arena, s->n + 1, sizeof(*out->first));
-	out->frames = xarena(&out->arena, total + 1, sizeof(*out->frames));
-	take_functions(s, &a);
-	for (size_t i = 0; i < s->n; i++) {
-		const struct found *f = &s->found[i];
-
-		out->first[i] = (uint32_t)a.nframes;
-		if (f->count == 0) {
-			add_plain_frame(s, i, &a);
-			continue;
-		}
-		take_frames(&s->workers[f->worker], f, &a);
-		improve(&a, &out->frames[a.nframes - 1], s->symbols[i]);
+	for (size_t i = 0; i < (size_t)s->nworkers; i++) {
+		s->shares[i].from = i * each < s->n ? i * each : s->n;
+		s->shares[i].to = (i + 1) * each < s->n ? (i + 1) * each : s->n;
 	}
-	out->first[s->n] = (uint32_t)a.nframes;
+	out->first = xarena(&out->arena, s->n + 1, sizeof(*out->first));
+	s->first = out->first;
+	par_run(s->nworkers, find_symbols, s);
+	for (size_t i = 0; i < s->n; i++)
+		out->first[i + 1] += out->first[i];
+	out->frames = xarena(&out->arena, (size_t)out->first[s->n] + 1, sizeof(*out->frames));
+	s->frames = out->frames;
+	number_functions(s, out);
+	par_run(s->nworkers, take_share, s);
+	join_functions(s, out);
 }
 
 static void start_workers(struct resolver *s, struct elf_frames *out, uint64_t allowance)
@@ -584,7 +670,6 @@ int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint6
 	dwarf_reader_release(&r);
 	start_workers(&s, out, allowance);
 	par_run(s.nworkers, work, &s);
-	par_run(s.nworkers, find_symbols, &s);
 	answer(&s, out);
 	release_workers(&s);
 	free(s.tasks);
