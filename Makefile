@@ -4,7 +4,6 @@
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
-PROFILE ?= tests/profiles/voltha-leak.pb.gz
 
 .PHONY: all build run test asan fuzz fuzz-night bench format lint install clean
 
@@ -17,10 +16,11 @@ build/build.ninja:
 build: build/build.ninja
 	ninja -C build sonde libsonde.so libsonde.a
 
-# What the tool looks like, on a profile that comes with the project.
+# A service with three faults, and what finds them.
 run: build
 	tools/setup run
-	build/sonde -top -nodecount=20 $(PROFILE)
+	@ninja -C build --quiet examples/example-demo
+	@examples/demo/demo.sh build/sonde build/examples/example-demo
 
 test:
 	tools/setup test

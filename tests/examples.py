@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The examples do what they say, and so does a program built the way they tell.
+"""Programs that use libsonde, and that no README walks through (walks.py).
 
-usage: examples.py --sonde PROGRAM --lib LIBRARY --static ARCHIVE --examples FOLDER --source ROOT [NAME...]
+usage: examples.py --lib LIBRARY --examples FOLDER --source ROOT [NAME...]
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -11,40 +11,8 @@ import sys
 import guest
 from guest import TMP, clean, fetch, free_port, run, started, tool
 
-SONDE, LIB, STATIC = (guest.argument(n) for n in ("sonde", "lib", "static"))
+LIB = guest.argument("lib")
 BUILT, ROOT = pathlib.Path(guest.argument("examples")), pathlib.Path(guest.argument("source"))
-
-
-def top(body, name):
-    profile = TMP / "profile"
-    profile.write_bytes(body)
-    text = run(SONDE, "-top", profile, env=clean()).stdout.decode()
-    assert name in text, text
-    return text
-
-
-def try_linked(program):
-    port = free_port()
-    with started(program, f"localhost:{port}", env=clean(), stderr=guest.subprocess.DEVNULL):
-        guest.answers(port)
-        # Allocations are sampled from the start on; the first may take a moment.
-        guest.until("serve() in the heap", lambda: b"serve" in run(
-            SONDE, "-top", f"http://localhost:{port}/debug/pprof/heap",
-            env=clean(HOME=TMP, PPROF_TMPDIR=TMP)).stdout)
-
-
-def t_linked():
-    try_linked(BUILT / "example-linked")
-
-
-def t_linked_ends_as_if_nothing_had_been():
-    run(BUILT / "example-linked", f"localhost:{free_port()}", "briefly", env=clean())
-
-
-def t_linked_with_the_static_library():
-    program = TMP / "static-linked"
-    run(tool("cc"), "-g", "-I", ROOT / "include", ROOT / "examples" / "linked.c", STATIC, "-o", program)
-    try_linked(program)
 
 
 def t_the_header_is_fit_for_cplusplus():
@@ -56,9 +24,10 @@ def t_the_header_is_fit_for_cplusplus():
     run(TMP / "header", env=clean(LD_LIBRARY_PATH=pathlib.Path(LIB).parent))
 
 
-def try_mounted(program):
+def t_mounted_on_microhttpd():
+    program = BUILT / "example-microhttpd"
     if not program.exists():
-        raise guest.Skip(f"{program.name} was not built")
+        raise guest.Skip("it was not built")
     port = free_port()
     with started(program, port, env=clean(), stderr=guest.subprocess.DEVNULL):
         guest.until("hello", lambda: fetch(port, "/hello") == (200, b"hello\n"))
@@ -72,21 +41,5 @@ def try_mounted(program):
         assert fetch(port, "/hello") == (200, b"hello\n")
 
 
-def t_mounted_on_a_hand_written_server():
-    try_mounted(BUILT / "example-mounted")
-
-
-def t_mounted_on_microhttpd():
-    try_mounted(BUILT / "example-mounted-microhttpd")
-
-
-def t_preloaded():
-    if guest.listens(8070):
-        raise guest.Skip("port 8070 is taken")
-    out = run("sh", ROOT / "examples" / "preloaded.sh", SONDE,
-              env=clean(HOME=TMP, PPROF_TMPDIR=TMP)).stdout.decode()
-    assert "inuse_space" in out and "Showing nodes" in out, out
-
-
 if __name__ == "__main__":
-    sys.exit(guest.main(globals(), sys.argv[11:]))
+    sys.exit(guest.main(globals(), sys.argv[7:]))

@@ -1,8 +1,8 @@
 /*
- * mounted-microhttpd.c - profiles under the port of a server made with libmicrohttpd
+ * microhttpd.c - profiles under the port of a server made with libmicrohttpd
  *
- *	cc mounted-microhttpd.c $(pkg-config --cflags --libs sonde libmicrohttpd) -o mounted
- *	./mounted 8080 &
+ *	cc microhttpd.c $(pkg-config --cflags --libs sonde libmicrohttpd) -o microhttpd
+ *	./microhttpd 8080 &
  *	curl http://localhost:8080/hello
  *	sonde -top http://localhost:8080/debug/pprof/heap
  *
