@@ -70,6 +70,9 @@ static void a_preset_stands_for_its_address_and_more(void **state)
 		assert_string_equal(c.addr, presets[i][1]);
 		assert_int_equal(c.presets, 1U << i);
 		assert_int_equal(c.index, i != SONDE__PROFILING_CONFIG);
+		assert_int_equal(c.memlog_ns, i == SONDE__ENABLE_PROFILER ? 60000000000 : 0);
+		assert_int_equal(c.mutex_fraction, i == SONDE__CONTENTION);
+		assert_int_equal(c.block_rate, i == SONDE__CONTENTION);
 		assert_string_equal(config(line, addr).addr, ":1");
 	}
 }

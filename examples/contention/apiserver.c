@@ -25,8 +25,11 @@ static size_t nbuffers;
 
 __attribute__((noinline)) static void new_cache_watcher(void)
 {
-	if (nbuffers < MOST)
-		buffers[nbuffers++] = calloc(1, BUFFER);
+	if (nbuffers == MOST)
+		return;
+	buffers[nbuffers] = malloc(BUFFER);
+	if (buffers[nbuffers])
+		memset(buffers[nbuffers++], 0, BUFFER);
 }
 
 __attribute__((noinline)) static unsigned filter(unsigned event)

@@ -10,12 +10,16 @@
 
 #include <string.h>
 
+#define MINUTE UINT64_C(60000000000)
+
 /* In the order in which one may win over another: the first that has an address gives it. */
 static const struct preset {
 	const char *name, *addr;
+	uint64_t memlog_ns;
 	bool no_index, contention;
 } presets[] = {
-	[SONDE__ENABLE_PROFILER] = { "enable-profiler", .addr = "localhost:8081" },
+	[SONDE__ENABLE_PROFILER] = { "enable-profiler", .addr = "localhost:8081",
+				     .memlog_ns = MINUTE },
 	[SONDE__PPROF_ADDR] = { "pprof-addr", .addr = "localhost:8070" },
 	[SONDE__PROFILING_CONFIG] = { "profiling-config", .addr = "", .no_index = true },
 	[SONDE__BUILD_PROFILED] = { "build-profiled", .addr = "0.0.0.0:6060" },
@@ -64,6 +68,8 @@ static void apply(struct sonde__config *c, enum sonde__preset which)
 		sonde__format(c->addr, sizeof(c->addr), "%s", p->addr);
 	if (p->no_index)
 		c->index = false;
+	if (p->memlog_ns)
+		c->memlog_ns = p->memlog_ns;
 	if (p->contention) {
 		c->mutex_fraction = 1;
 		c->block_rate = 1;
