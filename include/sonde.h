@@ -247,7 +247,7 @@ SONDE_API unsigned sonde_label_save(void);
 SONDE_API void sonde_label_restore(unsigned saved);
 
 #if defined(__GNUC__)
-static inline unsigned sonde_label_enter(const char *key, const char *value)
+static __inline__ unsigned sonde_label_enter(const char *key, const char *value)
 {
 	unsigned before = sonde_label_save();
 
@@ -255,7 +255,7 @@ static inline unsigned sonde_label_enter(const char *key, const char *value)
 	return before;
 }
 
-static inline void sonde_label_leave(const unsigned *before)
+static __inline__ void sonde_label_leave(const unsigned *before)
 {
 	sonde_label_restore(*before);
 }

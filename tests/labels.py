@@ -212,6 +212,25 @@ def step(age):
     return next(i for i, (below, _) in enumerate(STEPS) if age < below)
 
 
+def t_the_longest_labels_come_through_and_cancel_in_differences():
+    with labelled("longest") as (port, _):
+        file, difference = profile(port), profile(port, "heap?seconds=1", "difference")
+    want = ",".join(f"{c * 63}={c.upper() * 127}" for c in "abcdefgh")
+    assert live(file) == {want: [(SIZE, 1)]}, live(file)
+    assert samples(difference) == [], samples(difference)
+
+
+def t_the_header_is_for_every_dialect():
+    text = '#include <sonde.h>\nint main(void) { SONDE_LABEL("a", "b"); SONDE_LABEL("c", "d"); return 0; }\n'
+    for compiler in filter(shutil.which, ("gcc", "clang")):
+        for dialect in (["-x", "c", "-std=c89"], ["-x", "c", "-std=c17"], ["-x", "c++", "-std=c++98"],
+                        ["-x", "c++", "-std=c++20"]):
+            source = guest.TMP / "dialect"
+            source.write_text(text)
+            guest.run(compiler, "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-I", INCLUDE,
+                      "-fsyntax-only", *dialect, source)
+
+
 def t_ages_are_those_of_the_objects():
     with labelled("ages") as (port, lines):
         guest.answers(port)

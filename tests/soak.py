@@ -27,7 +27,7 @@ SONDE, LIB = guest.argument("sonde"), guest.argument("lib")
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = float(os.environ.get("SONDE_SOAK_SECONDS", "120"))
 PATHS = ("/debug/pprof/profile?seconds=1&hz=1000", "/debug/pprof/heap", "/debug/pprof/allocs",
-         "/debug/pprof/heap?gc=1", "/debug/pprof/", "/metrics", "/debug/pprof/heap?seconds=1",
+         "/debug/pprof/heap?gc=1", "/debug/pprof/heap?age=1", "/debug/pprof/peak", "/debug/pprof/", "/metrics", "/debug/pprof/heap?seconds=1",
          "/debug/pprof/heap?symbolize=0", "/debug/pprof/symbol", "/debug/pprof/goroutine")
 
 

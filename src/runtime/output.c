@@ -39,10 +39,8 @@ const struct text *sonde__output_text(const struct sonde__output *o, uint32_t nu
 	return (const struct text *)(const void *)o->strings.p + number;
 }
 
-uint32_t sonde__output_string(struct sonde__output *o, const char *text)
+static uint32_t find_text(struct sonde__output *o, const char *words, size_t n)
 {
-	const char *words = text ? text : "";
-	size_t n = *words ? strlen(words) : 0;
 	uint32_t hash = sonde__hash(words, n), id;
 	struct text *t;
 
@@ -65,6 +63,11 @@ uint32_t sonde__output_string(struct sonde__output *o, const char *text)
 		return 0;
 	}
 	return id - 1;
+}
+
+uint32_t sonde__output_string(struct sonde__output *o, const char *text)
+{
+	return find_text(o, text ? text : "", text ? strlen(text) : 0);
 }
 
 struct sample *sonde__output_sample(const struct sonde__output *o, size_t i)
@@ -113,28 +116,31 @@ static struct sample *find_sample(struct sonde__output *o, uint32_t stack,
 	return s;
 }
 
-void sonde__output_add(struct sonde__output *o, uint32_t stack, const int64_t *values,
-		       const struct sonde__label *labels, size_t nlabels)
+static void add_values(struct sonde__output *o, struct sample *s, const int64_t *values, int sign)
 {
-	struct label own[SONDE__LABELS];
-	struct sample *s;
-
-	memset(own, 0, sizeof(own)); /* compared as bytes */
-	if (nlabels > SONDE__LABELS)
-		nlabels = SONDE__LABELS;
-	for (size_t i = 0; i < nlabels; i++) {
-		own[i].key = sonde__output_string(o, labels[i].key);
-		own[i].text = sonde__output_string(o, labels[i].text);
-		own[i].unit = sonde__output_string(o, labels[i].unit);
-		own[i].number = labels[i].number;
-	}
-	s = find_sample(o, stack, own, nlabels);
 	if (!s) {
 		o->left_out++;
 		return;
 	}
 	for (size_t i = 0; i < o->head.ntypes; i++)
-		s->values[i] += values[i];
+		s->values[i] += sign * values[i];
+}
+
+void sonde__output_add(struct sonde__output *o, uint32_t stack, const int64_t *values,
+		       const struct sonde__label *labels, size_t nlabels)
+{
+	struct label own[SONDE__LABELS];
+	size_t n = nlabels < SONDE__LABELS ? nlabels : SONDE__LABELS;
+
+	for (size_t i = 0; i < n; i++) {
+		own[i] = (struct label){
+			.key = sonde__output_string(o, labels[i].key),
+			.text = sonde__output_string(o, labels[i].text),
+			.unit = sonde__output_string(o, labels[i].unit),
+			.number = labels[i].number,
+		};
+	}
+	add_values(o, find_sample(o, stack, own, n), values, 1);
 }
 
 void sonde__output_comment(struct sonde__output *o, const char *text)
@@ -145,33 +151,31 @@ void sonde__output_comment(struct sonde__output *o, const char *text)
 		*c = sonde__output_string(o, text);
 }
 
-/* The label of another profile, in words that sonde__output_add() takes. */
-static struct sonde__label label_in_words(const struct sonde__output *o, const struct label *l,
-					  char words[3][128])
+/* The number of a text of another profile. */
+static uint32_t copy_text(struct sonde__output *o, const struct sonde__output *from,
+			  uint32_t number)
 {
-	const uint32_t numbers[3] = { l->key, l->text, l->unit };
+	const struct text *t = sonde__output_text(from, number);
 
-	for (int i = 0; i < 3; i++) {
-		const struct text *t = sonde__output_text(o, numbers[i]);
-
-		sonde__format(words[i], sizeof(words[i]), "%.*s", (int)t->n, o->bytes.p + t->at);
-	}
-	return (struct sonde__label){ words[0], words[1], l->number, words[2] };
+	return find_text(o, from->bytes.p + t->at, t->n);
 }
 
 static void subtract_sample(struct sonde__output *o, const struct sonde__output *before,
 			    const struct sample *s)
 {
-	struct sonde__label labels[SONDE__LABELS];
-	char words[SONDE__LABELS][3][128];
-	int64_t values[SONDE__TYPES];
+	struct label own[SONDE__LABELS];
 
-	for (size_t i = 0; i < SONDE__TYPES; i++)
-		values[i] = -s->values[i];
-	for (size_t i = 0; i < s->nlabels; i++)
-		labels[i] = label_in_words(before, sonde__output_label(before, s->labels + i),
-					   words[i]);
-	sonde__output_add(o, s->stack, values, labels, s->nlabels);
+	for (size_t i = 0; i < s->nlabels; i++) {
+		const struct label *l = sonde__output_label(before, s->labels + i);
+
+		own[i] = (struct label){
+			.key = copy_text(o, before, l->key),
+			.text = copy_text(o, before, l->text),
+			.unit = copy_text(o, before, l->unit),
+			.number = l->number,
+		};
+	}
+	add_values(o, find_sample(o, s->stack, own, s->nlabels), s->values, -1);
 }
 
 void sonde__output_subtract(struct sonde__output *o, struct sonde__output *before)

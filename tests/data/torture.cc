@@ -21,6 +21,14 @@
 
 extern char **environ;
 
+// There only with the library in the program.
+static auto label_set = (int (*)(const char *, const char *))dlsym(RTLD_DEFAULT, "sonde_label_set");
+static auto label_save = (unsigned (*)())dlsym(RTLD_DEFAULT, "sonde_label_save");
+static auto label_restore = (void (*)(unsigned))dlsym(RTLD_DEFAULT, "sonde_label_restore");
+
+// Not known to the compiler, which would leave out what comes to nothing.
+static void *(*volatile allocate)(size_t) = malloc;
+
 static std::atomic<bool> over;
 static std::atomic<long> wrong, signals;
 
@@ -62,11 +70,25 @@ static void throwing()
 	}
 }
 
+// Ever new values, beyond what there is room for, and a few that come again.
+static void label(long n)
+{
+	unsigned before = label_save ? label_save() : 0;
+
+	if (!label_set)
+		return;
+	label_set("number", std::to_string(n).c_str());
+	check(label_set("kind", n % 2 ? "odd" : "even") == 0);
+	free(allocate(20000));
+	label_restore(before);
+}
+
 static void *short_life(void *arg)
 {
-	char *p = (char *)malloc(3000);
+	char *p = (char *)allocate(3000);
 
 	memset(p, 1, 3000);
+	label((long)arg);
 	if ((long)arg % 3 == 0) {
 		free(p);
 		pthread_exit(arg);

@@ -203,6 +203,22 @@ static void peak(void)
 	ready();
 }
 
+/* As long as a key and a value may be, and eight of them. */
+static void longest(void)
+{
+	char key[64], value[128];
+
+	for (int i = 0; i < 8; i++) {
+		memset(key, 'a' + i, sizeof(key));
+		memset(value, 'A' + i, sizeof(value));
+		key[sizeof(key) - 1] = '\0';
+		value[sizeof(value) - 1] = '\0';
+		sonde_label_set(key, value);
+	}
+	keep(SIZE);
+	ready();
+}
+
 static void grows(void)
 {
 	for (int i = 0; i < MANY; i++)
@@ -233,7 +249,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} parts[] = { { "heap", heap },       { "cpu", cpu },   { "threads", threads },
 		      { "ages", ages },       { "peak", peak }, { "grows", grows },
-		      { "numbers", numbers }, { "mix", mix } };
+		      { "numbers", numbers }, { "mix", mix },   { "longest", longest } };
 
 	for (size_t i = 0; argc > 1 && i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (strcmp(argv[1], parts[i].name) == 0)
