@@ -20,6 +20,7 @@
 #include "runtime/runtime.h"
 #include "runtime/server.h"
 #include "runtime/thread.h"
+#include "runtime/trace.h"
 #include "runtime/unwind.h"
 
 #include <errno.h>
@@ -206,6 +207,8 @@ static uint64_t deadline(void)
 		until = agent.next_look;
 	if (sonde__memlog_next() < until)
 		until = sonde__memlog_next();
+	if (sonde__trace_next() < until)
+		until = sonde__trace_next();
 	return until;
 }
 
@@ -302,6 +305,7 @@ static void wait_and_work(void)
 	sonde__server_work(fds, n);
 	work_on_mounted(false);
 	poll_cpu();
+	sonde__trace_poll();
 	sonde__memlog_work(sonde__now());
 }
 

@@ -27,7 +27,7 @@ static void tell(const struct sonde__measure *m, uint64_t now, const void *calle
 	sonde__contention_record(SONDE__BLOCK, now - m->start, 1, caller);
 	if (sonde__trace_is_on()) {
 		sonde__tls.inside++;
-		sonde__trace_wait(m->kind, m->object, m->start, now);
+		sonde__trace_wait(m->kind, m->object, m->start, now, caller);
 		sonde__tls.inside--;
 	}
 }

@@ -143,18 +143,19 @@ static bool read_stat(struct sonde__task *t)
 }
 
 /* "ns on a CPU, ns waiting for one, how often it got one": finer than stat, where it is there. */
-static void read_schedstat(struct sonde__task *t)
+static bool read_schedstat(struct sonde__task *t)
 {
 	char text[TEXT];
 	const char *p = text;
 	uint64_t cpu;
 
 	if (!read_about(t->tid, "schedstat", text, sizeof(text)))
-		return;
+		return false;
 	cpu = read_decimal(&p);
 	t->cpu = cpu ? cpu : t->cpu;
-	skip_words(&p, 1);
+	t->queued = read_decimal(&p);
 	t->runs = read_decimal(&p);
+	return true;
 }
 
 /* "number arguments sp pc"; "running"; or "-1 sp pc": blocked, but not in a call. */
@@ -183,6 +184,11 @@ bool sonde__task_read(struct sonde__task *t, int tid)
 	read_schedstat(t);
 	read_call(t);
 	return true;
+}
+
+bool sonde__task_times(struct sonde__task *t)
+{
+	return read_schedstat(t) || read_stat(t);
 }
 
 bool sonde__task_still(const struct sonde__task *before)

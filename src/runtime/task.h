@@ -17,11 +17,12 @@ enum { SONDE__TASK_ARGS = 6 };
 struct sonde__task {
 	int tid;
 	char name[16];
-	char state;    /* the kernel's letter: R, S, D, ...; 0: not known */
-	uint64_t cpu;  /* ns */
-	uint64_t runs; /* changes whenever it has run; 0: not known */
-	bool blocked;  /* it sleeps in a system call, and what follows is known */
-	long call;     /* its number */
+	char state;      /* the kernel's letter: R, S, D, ...; 0: not known */
+	uint64_t cpu;    /* ns */
+	uint64_t queued; /* ns that it waited for a CPU */
+	uint64_t runs;   /* changes whenever it has run; 0: not known */
+	bool blocked;    /* it sleeps in a system call, and what follows is known */
+	long call;       /* its number */
 	uint64_t args[SONDE__TASK_ARGS];
 	uint64_t sp, pc; /* 'pc' is behind the instruction that made the call */
 };
@@ -31,6 +32,8 @@ void sonde__tasks(void (*found)(int tid, void *context), void *context);
 
 /* False: it is gone, or nothing is to be learned. */
 bool sonde__task_read(struct sonde__task *t, int tid);
+/* Only the times, and 'runs': the cheap part.  False: it is gone. */
+bool sonde__task_times(struct sonde__task *t);
 /* Only what tells whether it is still in the same call, and has not run since 'before'. */
 bool sonde__task_still(const struct sonde__task *before);
 /* Whether it blocks that signal; also where that cannot be known. */

@@ -62,6 +62,10 @@ void sonde__dump_free(struct sonde__dump *d);
 
 /* What it does, in a word or two that readers of Go's dumps know. */
 const char *sonde__dump_state(const struct sonde__dump_thread *t);
+/* The same, as far as the kernel knows. */
+const char *sonde__task_state(const struct sonde__task *t);
+/* What a thread does in a function of that name, if it is one that waits; or NULL. */
+const char *sonde__wait_state(const char *function);
 /* Why its stack is not there, or not all of it; NULL: it is. */
 const char *sonde__dump_note(const struct sonde__dump_thread *t);
 

@@ -37,7 +37,7 @@ static const struct {
 	{ "thrd_join", "thread join" },
 };
 
-static const char *wait_by_name(const char *name)
+const char *sonde__wait_state(const char *name)
 {
 	name += strspn(name, "_");
 	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
@@ -53,7 +53,7 @@ static const char *futex_state(const struct sonde__dump_thread *t)
 
 	for (size_t i = 0; s && i < s->n && i < TOP; i++) {
 		const char *name = sonde__name(s->pcs[i] - 1, NULL);
-		const char *state = name ? wait_by_name(name) : NULL;
+		const char *state = name ? sonde__wait_state(name) : NULL;
 
 		if (state)
 			return state;
@@ -61,11 +61,11 @@ static const char *futex_state(const struct sonde__dump_thread *t)
 	return "futex wait";
 }
 
-static const char *call_state(const struct sonde__dump_thread *t)
+static const char *call_state(long call)
 {
-	switch (t->task.call) {
+	switch (call) {
 	case SYS_futex:
-		return futex_state(t);
+		return "futex wait";
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:
 		return "sleep";
@@ -102,13 +102,13 @@ static const char *call_state(const struct sonde__dump_thread *t)
 	}
 }
 
-const char *sonde__dump_state(const struct sonde__dump_thread *t)
+const char *sonde__task_state(const struct sonde__task *t)
 {
-	if (t->task.blocked)
-		return call_state(t);
-	switch (t->task.state) {
+	if (t->blocked)
+		return call_state(t->call);
+	switch (t->state) {
 	case 'R':
-		return t->answer == SONDE__ANSWER_SIGNAL ? "running" : "runnable";
+		return "runnable";
 	case 'D':
 		return "disk wait";
 	case 'T':
@@ -117,6 +117,15 @@ const char *sonde__dump_state(const struct sonde__dump_thread *t)
 	default:
 		return "waiting";
 	}
+}
+
+const char *sonde__dump_state(const struct sonde__dump_thread *t)
+{
+	if (t->task.blocked && t->task.call == SYS_futex)
+		return futex_state(t);
+	if (t->task.state == 'R' && t->answer == SONDE__ANSWER_SIGNAL)
+		return "running";
+	return sonde__task_state(&t->task);
 }
 
 const char *sonde__dump_note(const struct sonde__dump_thread *t)

@@ -4,7 +4,7 @@
  * While somebody takes a trace, a hook that made a thread wait says so:
  *
  *	if (sonde__trace_is_on())
- *		sonde__trace_wait(SONDE__WAIT_MUTEX, mutex, began, sonde__now());
+ *		sonde__trace_wait(SONDE__WAIT_MUTEX, mutex, began, sonde__now(), caller);
  *
  * Otherwise a trace costs the load of one word, on paths that wait anyway.
  *
@@ -51,11 +51,35 @@ static inline bool sonde__trace_is_on(void)
 }
 
 /*
- * This thread waited for 'object' from 'begin' to 'end', both by sonde__now().  Takes the stack of
- * the caller.  For hooks, after the wait; no lock, but that of stacks that are new.  Not
- * handler-safe.  What finds no room is counted, and the trace says so.
+ * This thread waited for 'object' from 'begin' to 'end', both by sonde__now(); its stack begins at
+ * 'caller', where the host called the hook.  For hooks, after the wait; no lock, but that of stacks
+ * that are new.  Not handler-safe.  What finds no room is counted, and the trace says so.
  */
-void sonde__trace_wait(enum sonde__wait kind, const void *object, uint64_t begin, uint64_t end);
+void sonde__trace_wait(enum sonde__wait kind, const void *object, uint64_t begin, uint64_t end,
+		       const void *caller);
+
+/*
+ * For the agent: when to look at the threads again (UINT64_MAX: there is no trace), and that look.
+ */
+uint64_t sonde__trace_next(void);
+void sonde__trace_poll(void);
+
+/*
+ * trace-threads.c, for trace.c: what threads were seen doing.
+ */
+struct sonde__buf;
+bool sonde__trace_watch(void); /* from now on; false: no memory */
+void sonde__trace_look(void);  /* a last time */
+/* As JSON: events, each with a comma behind it.  'zero' is the time they count from. */
+void sonde__trace_write(struct sonde__buf *b, uint64_t zero);
+uint64_t sonde__trace_period(void); /* ns, the longest there was between two looks */
+uint64_t sonde__trace_slices_lost(void);
+void sonde__trace_unwatch(void);
+/* trace.c: an event as far as all have it in common, without its end; a text in quotes. */
+void sonde__trace_event_head(struct sonde__buf *b, const char *name, int pid, int tid,
+			     uint64_t begin, uint64_t end);
+void sonde__trace_text(struct sonde__buf *b, const char *text);
+enum { SONDE__TRACE_THREADS = 1, SONDE__TRACE_WAITS }; /* groups of tracks: "processes" */
 
 /*
  * trace-events.c, for trace.c: begins to record, ends, and gives what was recorded, which stays
