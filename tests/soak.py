@@ -259,17 +259,25 @@ def t_python():
     assert sum(h.done.values()) > 0 and not h.bad, (h.done, h.bad[:3])
 
 
-def memcached_talk(port, turn):
+def memcached_talk(port, turn, who, wrong):
+    """Each client has keys of its own."""
+    try:
+        memcached_sets_and_gets(port, turn, b"%d-" % who)
+    except (AssertionError, OSError) as e:
+        wrong.append(repr(e))
+
+
+def memcached_sets_and_gets(port, turn, who):
     with socket.create_connection(("127.0.0.1", port), timeout=guest.LIMIT) as s:
         f = s.makefile("rwb")
         for i in range(3000):
             value = b"%d" % (i * turn) * (i % 400 + 1)
-            f.write(b"set k%d 0 0 %d noreply\r\n%s\r\n" % (i % 500, len(value), value))
+            f.write(b"set %s%d 0 0 %d noreply\r\n%s\r\n" % (who, i % 500, len(value), value))
             if i % 10 == 0:
-                f.write(b"get k%d\r\n" % (i % 500))
+                f.write(b"get %s%d\r\n" % (who, i % 500))
                 f.flush()
                 head = f.readline()
-                assert head == b"VALUE k%d 0 %d\r\n" % (i % 500, len(value)), head
+                assert head == b"VALUE %s%d 0 %d\r\n" % (who, i % 500, len(value)), head
                 assert f.read(len(value) + 2) == value + b"\r\n"
                 assert f.readline() == b"END\r\n"
 
@@ -282,12 +290,14 @@ def t_memcached():
         guest.answers(http)
         with Hammer(http) as h:
             def work(n):
-                all_of = [threading.Thread(target=memcached_talk, args=(port, n + i))
+                wrong = []
+                all_of = [threading.Thread(target=memcached_talk, args=(port, n, i, wrong))
                           for i in range(4)]
                 for t in all_of:
                     t.start()
                 for t in all_of:
                     t.join(guest.LIMIT)
+                assert not wrong and not any(t.is_alive() for t in all_of), wrong
             repeat(work)
             assert p.poll() is None, p.returncode
             p.send_signal(signal.SIGINT)

@@ -10,6 +10,7 @@
 #include "runtime/runtime.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,13 +69,25 @@ static bool is_our_own(void *function)
 	       info.dli_fbase == ours.dli_fbase;
 }
 
+/*
+ * Whether calls of the host come to us.  Our own name for malloc() is no help: it means the same
+ * function as the host's.  A program at a fixed address may have a name that leads elsewhere.
+ */
+static bool is_hooked(void)
+{
+	void *first = first_malloc();
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info = { 0 };
+
+	return is_our_own(first) || (dladdr1(first, &info, (void **)&symbol, RTLD_DL_SYMENT) &&
+				     symbol && symbol->st_shndx == SHN_UNDEF);
+}
+
 /* Allocates only if nobody ever did: a thread that does gets an arena of its own. */
 const char *sonde__allocator(void)
 {
-	void *first = first_malloc();
-
-	if (first != (void *)malloc)
-		return name_of(first);
+	if (!is_hooked())
+		return name_of(first_malloc());
 	if (is_our_own((void *)sonde__next.malloc))
 		free(malloc(1)); /* now there is a next one */
 	return name_of((void *)sonde__next.malloc);
@@ -82,7 +95,7 @@ const char *sonde__allocator(void)
 
 const char *sonde__heap_allocator(void)
 {
-	if (first_malloc() != (void *)malloc) {
+	if (!is_hooked()) {
 		sonde__say_off(SONDE__HEAP,
 			       "the program's malloc() cannot be hooked: it is its own, "
 			       "or libsonde was loaded too late");

@@ -14,6 +14,7 @@
 #include "runtime/os.h"
 
 #include <errno.h>
+#include <link.h>
 #include <sonde.h>
 #include <string.h>
 #include <unistd.h>
@@ -238,11 +239,23 @@ int sonde_handle(const struct sonde_request *request, sonde_answer *answer, void
 	return rc;
 }
 
+/*
+ * Only a linker that makes a dynamic program knows this name.  Without a loader there is no
+ * allocator behind our hooks, so it is better that -static fails, with the name of this function.
+ */
+extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
+
+__attribute__((noinline)) static void libsonde_needs_a_program_without_static(void)
+{
+	__asm__ volatile("" : : "r"(_DYNAMIC));
+}
+
 /* Finds what hooks need, and looks at the environment; unless that asks for more, that is all. */
 __attribute__((constructor)) static void begin(void)
 {
 	struct sonde__config c;
 
+	libsonde_needs_a_program_without_static();
 	sonde__next_lock_find();
 	if (sonde__config_from_env(&c, environ)) {
 		sonde__agent_start(&c);

@@ -108,6 +108,11 @@ void sonde__heap_reclaim(void);
 const char *sonde__allocator(void);
 /* The same, or NULL: calls of the host do not reach our hooks, so say so. */
 const char *sonde__heap_allocator(void);
+/*
+ * What there is to be said if most of the program's memory is not in the heap profile, because it
+ * came another way than by malloc(); false if there is nothing.
+ */
+bool sonde__heap_unseen(char *to, size_t cap);
 
 /*
  * What is kept of a live sample in one word: the number of its row, from 1 on, and when it was

@@ -6,6 +6,7 @@
 #include "runtime/next.h"
 
 #include "runtime/live.h"
+#include "runtime/os.h"
 #include "runtime/thread.h"
 
 #include <dlfcn.h>
@@ -13,6 +14,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { ARENA = 64 * 1024, GRAIN = 16, PAGE = 4096 };
 
@@ -21,8 +24,11 @@ struct sonde__hooks sonde__hooks = { SONDE__UNTIL_LARGE, SONDE__UNTIL_UNUSED };
 static char arena[ARENA] __attribute__((aligned(PAGE)));
 static atomic_size_t arena_used;
 
-/* This thread is looking for the next allocator. */
-static __thread int looking __attribute__((tls_model("initial-exec")));
+/*
+ * This thread is looking for the next allocator.  Volatile, because dlsym() is declared never to
+ * call us back; but it allocates when it finds nothing.
+ */
+static __thread volatile int looking __attribute__((tls_model("initial-exec")));
 
 /* Never freed, so an address comes once; zeroed.  The filter sends its free() the slow way. */
 static void *arena_take(size_t alignment, size_t size)
@@ -105,14 +111,32 @@ static void resolve(void)
 }
 
 /*
+ * There is no allocator but ours, which is none: the program was linked with -static-pie, and got
+ * our malloc() instead of one that has memory.  (With -static, it cannot be linked: see api.c.)
+ * It has no use for a start, and should know why.
+ */
+static void refuse(void)
+{
+	static const char words[] =
+		"libsonde: a program that is linked statically cannot have it\n";
+
+	sonde__syscall(SYS_write, STDERR_FILENO, (long)words, sizeof(words) - 1, 0, 0, 0);
+	sonde__syscall(SYS_exit_group, 127, 0, 0, 0, 0, 0);
+}
+
+/*
  * What the pointers lead to at first: whoever is called looks for the next allocator and passes the
  * call on.  Where there is none, or while this very thread is looking, the arena has to do.
  */
+static void *first_malloc(size_t size);
+
 static bool found_next(void)
 {
 	if (looking)
 		return false;
 	resolve();
+	if (sonde__next.malloc == first_malloc)
+		refuse();
 	return true;
 }
 

@@ -65,14 +65,19 @@ static void add_note(struct sonde__buf *b, const char *what, const char *why)
 /* What is off, and why: nobody should look at an empty profile and wonder. */
 static void add_notes(struct sonde__buf *b)
 {
+	bool hooked = sonde__heap_allocator() != NULL;
+	char line[256];
+
 	add_note(b, "The runtime is off: ", sonde__why_off(SONDE__ALL));
 	add_note(b, "The heap profile is off: ", sonde__why_off(SONDE__HEAP));
 	add_note(b, "The CPU profile is off: ", sonde__why_off(SONDE__CPU));
 	add_note(b, "Unwinding is off: ", sonde__why_off(SONDE__UNWIND));
-	if (!sonde__heap_allocator())
+	if (!hooked)
 		add_note(b, "",
 			 "The program's allocator is not reached by our hooks: its memory is "
 			 "not in the heap profile.");
+	else if (sonde__heap_unseen(line, sizeof(line)))
+		add_note(b, "Heap: ", line);
 }
 
 void sonde__index_page(struct sonde__buf *b)

@@ -121,10 +121,14 @@ static void add_rows(struct sonde__output *o, const struct sonde__request *rq)
 /* Without which the numbers would mislead. */
 static void add_comments(struct sonde__output *o)
 {
-	sonde__comment_off(o, SONDE__HEAP, "the heap profile is");
+	char line[256] = "sonde: ";
+
 	if (!sonde__heap_allocator())
 		sonde__output_comment(o, "sonde: the program's allocator is not reached by our "
 					 "hooks: its memory is not in this profile");
+	else if (sonde__heap_unseen(line + 7, sizeof(line) - 7))
+		sonde__output_comment(o, line);
+	sonde__comment_off(o, SONDE__HEAP, "the heap profile is");
 	sonde__comment_count(o, atomic_load(&sonde__stats.heap_lost), "samples lost");
 	sonde__comment_count(o, atomic_load(&sonde__stats.stacks_lost),
 			     "stacks lost, their table is full");
