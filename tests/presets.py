@@ -91,6 +91,28 @@ def t_a_build_with_profiles_listens_everywhere():
         assert ours[0].endswith("]: Start server at 0.0.0.0:6060"), p.log()
 
 
+def samples(port, name):
+    profile = TMP / name
+    profile.write_bytes(fetch(port, f"/debug/pprof/{name}")[1])
+    return guest.run(SONDE, "-traces", profile, env=clean()).stdout.decode()
+
+
+def t_locks_are_measured_unless_told_not_to():
+    with service("apiserver"):
+        answers(8080)
+        until("the holder", lambda: "convert_to_watch_event" in samples(8080, "mutex"))
+        until("those who wait", lambda: "watch" in samples(8080, "block"))
+    with service("apiserver", "--contention-profiling=false"):
+        answers(8080)
+        assert fetch(8080, "/debug/pprof/heap?seconds=1")[0] == 200
+        for name in ("mutex", "block"):
+            text = samples(8080, name)
+            assert "Type: delay" in text and "watch" not in text, text
+    with service("apiserver", "--profiling=false") as p:
+        until("its threads", lambda: threads(p) == 5)
+        assert not sockets(p)
+
+
 def t_presets_by_name():
     for name, port in (("enable-profiler", 8081), ("pprof-addr", 8070), ("build-profiled", 6060),
                        ("contention", 8080)):
@@ -138,6 +160,10 @@ int main(void)
 			result = sonde_start(&(struct sonde_options){ SONDE_OPTIONS, .preset = line + 7 });
 		else if (strncmp(line, "heap ", 5) == 0)
 			result = (long long)sonde_set_heap_rate(strtoull(line + 5, NULL, 10));
+		else if (strncmp(line, "mutex ", 6) == 0)
+			result = (long long)sonde_set_mutex_fraction(strtoull(line + 6, NULL, 10));
+		else if (strncmp(line, "block ", 6) == 0)
+			result = (long long)sonde_set_block_rate(strtoull(line + 6, NULL, 10));
 		else if (strcmp(line, "stop") == 0)
 			sonde_stop();
 		else if (strcmp(line, "on?") == 0)
@@ -227,6 +253,8 @@ def t_rates_while_it_runs():
         p.ask("late")
         text = heap(port)
         assert "late" in text and "unseen" not in text, text
+        for kind in ("mutex", "block"):
+            assert [p.ask(f"{kind} {n}") for n in (1, 5, 0)] == [0, 1, 5]
 
 
 if __name__ == "__main__":

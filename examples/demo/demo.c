@@ -14,7 +14,7 @@
 enum { SESSION = 32 << 10, MOST = 16000, CLERKS = 3 };
 
 static pthread_mutex_t audit_lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned long accepted;
+static unsigned long accepted, written;
 
 /* The leak: a session is never forgotten. */
 __attribute__((noinline)) static void remember_session(void)
@@ -45,6 +45,7 @@ __attribute__((noinline)) static void write_audit_log(void)
 	pthread_mutex_lock(&audit_lock);
 	usleep(10000);
 	pthread_mutex_unlock(&audit_lock);
+	written++;
 }
 
 static void read_audit_log(void)

@@ -63,17 +63,21 @@ END
 sleep "$seconds"
 ask "Who keeps memory?" heap
 ask "Who uses the CPU?" "profile?seconds=$seconds"
+ask "Who lets others wait for a lock?" "mutex?seconds=$seconds&rate=1"
 
 title "Where to look next"
 cat <<END
 
-    sonde $url                                the shell, after 30 seconds of CPU time
+    sonde $url
+        the shell, after 30 seconds of CPU time: top, list, peek, png ...
     sonde -list remember_session $url/debug/pprof/heap
+        which line of the source it is
     sonde -flamegraph $url/debug/pprof/allocs > allocs.svg
-    curl '$url/debug/pprof/goroutine?debug=2'      what every thread is doing
-
-    sonde run -- PROGRAM                      the same for a program of yours
-    README.md, examples/README.md, man sonde
+        a picture for the browser
+    curl '$url/debug/pprof/goroutine?debug=2'
+        what every thread is doing
+    sonde run -- PROGRAM
+        the same for a program of yours; README.md, examples/README.md and man sonde have more
 END
 if [ -t 0 ] && [ -t 1 ]; then
 	title "The service goes on at $url/debug/pprof/ until Ctrl-C."
