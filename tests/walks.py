@@ -12,6 +12,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 import os
 import pathlib
+import pty
 import re
 import shutil
 import signal
@@ -23,6 +24,7 @@ import guest
 from guest import TMP
 
 SONDE, LIB, ROOT = (pathlib.Path(guest.argument(n)) for n in ("sonde", "lib", "source"))
+DEMO = ROOT / "examples/demo/demo.sh", SONDE, SONDE.parent / "examples/example-demo"
 END = "end-of-command"
 PATIENCE = 90  # seconds for a block to come out as shown
 
@@ -144,11 +146,26 @@ def t_contention():
 
 
 def t_the_demo_finds_its_three_faults_and_ends():
-    done = guest.run(ROOT / "examples" / "demo" / "demo.sh", SONDE,
-                     SONDE.parent / "examples" / "example-demo", env=guest.clean(DEMO_SECONDS=2))
+    done = guest.run(*DEMO, env=guest.clean(DEMO_SECONDS=2))
     found = re.findall(r"^Who .*\? (.*)$", done.stdout.decode(), re.M)
     assert found == ["remember_session()", "check_password()", "write_audit_log()"], done.stdout.decode()
     assert not done.stderr, done.stderr
+
+
+def t_the_demo_stays_on_a_terminal_until_it_is_interrupted():
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(DEMO[0], [str(a) for a in DEMO], guest.clean(DEMO_SECONDS=1))
+    text = ""
+    while "until Ctrl-C" not in text:
+        text += os.read(terminal, 4096).decode()
+    service = re.search(r"as process (\d+)", text)[1]
+    port = re.search(r"goes on at http://127.0.0.1:(\d+)/", text)[1]
+    guest.answers(port)
+    os.write(terminal, b"\x03")
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    os.close(terminal)
+    assert not guest.listens(int(port)) and not os.path.exists(f"/proc/{service}")
 
 
 if __name__ == "__main__":

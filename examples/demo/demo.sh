@@ -43,7 +43,7 @@ ask()
 		>"$folder/all" 2>"$folder/errors" || { cat "$folder/errors" >&2; exit 1; }
 	sed -n '/^ *flat  /,$p' "$folder/all" >"$folder/table"
 	title "$1 $(awk 'NR == 2 { print $6 }' "$folder/table")()"
-	printf '\n    $ sonde -top %s\n' "'$url/debug/pprof/$2'"
+	printf '\n    $ %s -top %s\n' "$sonde" "'$url/debug/pprof/$2'"
 	sed 's/^/    /' "$folder/table"
 }
 
@@ -65,21 +65,24 @@ ask "Who keeps memory?" heap
 ask "Who uses the CPU?" "profile?seconds=$seconds"
 ask "Who lets others wait for a lock?" "mutex?seconds=$seconds&rate=1"
 
+stay=
+[ ! -t 0 ] || [ ! -t 1 ] || stay=yes
 title "Where to look next"
+[ "$stay" ] || printf '\nOn a terminal the service goes on, and you can try:\n'
 cat <<END
 
-    sonde $url
+    $sonde $url
         the shell, after 30 seconds of CPU time: top, list, peek, png ...
-    sonde -list remember_session $url/debug/pprof/heap
+    $sonde -list remember_session $url/debug/pprof/heap
         which line of the source it is
-    sonde -flamegraph $url/debug/pprof/allocs > allocs.svg
+    $sonde -flamegraph $url/debug/pprof/allocs > allocs.svg
         a picture for the browser
     curl '$url/debug/pprof/goroutine?debug=2'
         what every thread is doing
-    sonde run -- PROGRAM
+    $sonde run -- PROGRAM
         the same for a program of yours; README.md, examples/README.md and man sonde have more
 END
-if [ -t 0 ] && [ -t 1 ]; then
+if [ "$stay" ]; then
 	title "The service goes on at $url/debug/pprof/ until Ctrl-C."
 	wait "$pid"
 fi
