@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct err;
+struct http_line;
 struct notify;
 struct proxy_rules;
 
@@ -41,6 +42,7 @@ struct http_request {
 	size_t max_body;
 
 	struct http_tls tls;
+	struct http_line *line;          /* to keep connections on; NULL: one for this request */
 	const struct proxy_rules *proxy; /* NULL: none */
 	struct notify *notify;
 	int64_t expect_s; /* for progress: how many seconds the server needs; 0: unknown */
@@ -69,6 +71,13 @@ struct http_response {
  * environment.  'notify' is called from this thread only.
  */
 int http_fetch(const struct http_request *rq, struct http_response *out, struct err *err);
+
+/*
+ * A line keeps the connections of its requests open for the next ones.  One request at a time: a
+ * thread that makes requests beside others has a line of its own.  NULL when there is no memory.
+ */
+struct http_line *http_line_open(struct err *err);
+void http_line_close(struct http_line *line); /* may be NULL */
 
 /* The value of a header ("Content-Type"), the first if there are several, or "". */
 struct str http_header(const struct http_response *r, const char *name);

@@ -392,9 +392,33 @@ static void note_location(struct transfer *t)
 		t->location = arena_str(t->mem, str_of(url));
 }
 
+struct http_line {
+	const struct curl_calls *curl;
+	CURLM *multi; /* libcurl keeps connections there */
+};
+
+struct http_line *http_line_open(struct err *err)
+{
+	struct http_line *line = calloc(1, sizeof(*line));
+
+	if (line && curl_load(&line->curl, err) == 0)
+		line->multi = line->curl->multi_init();
+	if (line && line->multi)
+		return line;
+	free(line);
+	return NULL;
+}
+
+void http_line_close(struct http_line *line)
+{
+	if (line)
+		line->curl->multi_cleanup(line->multi);
+	free(line);
+}
+
 int transfer_run(struct transfer *t, struct err *err)
 {
-	CURLM *multi = t->curl->multi_init();
+	CURLM *multi = t->rq->line ? t->rq->line->multi : t->curl->multi_init();
 	CURLcode code = CURLE_OUT_OF_MEMORY;
 	bool error_page;
 	int rc = -ENOMEM;
@@ -415,7 +439,7 @@ int transfer_run(struct transfer *t, struct err *err)
 		note_location(t);
 		t->curl->easy_cleanup(t->easy);
 	}
-	if (multi)
+	if (multi && !t->rq->line)
 		t->curl->multi_cleanup(multi);
 	t->curl->slist_free_all(t->headers);
 	t->headers = NULL;
