@@ -52,3 +52,9 @@ int jansson_load(const struct jansson_calls **out, struct err *err)
 	*out = &calls;
 	return rc;
 }
+
+void jansson_free(const struct jansson_calls *j, json_t *json)
+{
+	if (json && json->refcount != (size_t)-1 && --json->refcount == 0)
+		j->destroy(json);
+}

@@ -26,10 +26,13 @@ struct jansson_calls {
 	const char *(*string_value)(const json_t *string);
 	size_t (*string_length)(const json_t *string);
 	json_int_t (*integer_value)(const json_t *integer);
-	void (*destroy)(json_t *json); /* json_decref() calls it */
+	void (*destroy)(json_t *json); /* jansson_free() calls it */
 };
 
 /* Loads libjansson, once; any thread may call it.  0, or -ENOENT and which package to install. */
 int jansson_load(const struct jansson_calls **out, struct err *err);
+
+/* json_decref(), which the header has as a function that calls the library; NULL is allowed. */
+void jansson_free(const struct jansson_calls *j, json_t *json);
 
 #endif /* STORE_JANSSON_H */

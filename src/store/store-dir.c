@@ -309,12 +309,6 @@ static int parse_record(const struct jansson_calls *j, json_t *json, struct aren
 	return 0;
 }
 
-static void json_free(const struct jansson_calls *j, json_t *json)
-{
-	if (json && json->refcount != (size_t)-1 && --json->refcount == 0)
-		j->destroy(json);
-}
-
 static int dir_read(struct store *s, struct str prefix, struct arena *a, struct store_record *out,
 		    struct err *err)
 {
@@ -332,7 +326,7 @@ static int dir_read(struct store *s, struct str prefix, struct arena *a, struct 
 		return rc == -ENOENT ? 0 : rc;
 	json = j->loadb(text.p, text.n, 0, &wrong);
 	rc = parse_record(j, json, a, out);
-	json_free(j, json);
+	jansson_free(j, json);
 	out->version = version_of(text, a);
 	if (rc < 0)
 		return err_set(err, rc, "%s/%.*s is no record of dumps", of(s)->path,
@@ -370,7 +364,7 @@ static char *record_json(const struct jansson_calls *j, const struct store_recor
 		j->object_set_new(json, key, j->stringn(r->pairs[i].value.p, r->pairs[i].value.n));
 	}
 	text = j->dumps(json, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-	json_free(j, json);
+	jansson_free(j, json);
 	return text;
 }
 

@@ -1,0 +1,76 @@
+/*
+ * kube.h - requests to the API server of a Kubernetes cluster
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef STORE_KUBE_H
+#define STORE_KUBE_H
+
+#include "base/str.h"
+#include "net/http.h"
+#include "store/jansson.h"
+
+#include <stdint.h>
+
+struct arena;
+struct err;
+
+/*
+ * Where the server is, and who we are there.  A token that is in a file is read again for every
+ * request, since those of pods are replaced all the time.
+ */
+struct kube {
+	char *server; /* "https://10.0.0.1:443", without a slash at the end */
+	char *namespace;
+	char *token, *token_file;
+	char *ca, *cert, *key; /* files */
+	bool insecure;
+	const struct proxy_rules *proxy;
+	const volatile sig_atomic_t *stop;
+	int64_t wait_ms;  /* for an answer; 0: ten seconds */
+	int64_t pause_ms; /* before a second try, doubled for each further one; 0: 200 */
+};
+
+/* In a pod: 'host' and 'port' from the environment, 'folder' of the service account. */
+int kube_in_cluster(struct kube *k, const char *host, const char *port, const char *folder,
+		    struct err *err);
+void kube_release(struct kube *k);
+
+/* What the server said.  'json' is NULL if it was not JSON. */
+struct kube_answer {
+	int status;
+	json_t *json;
+	char message[512]; /* of a failure, in the server's words; or "" */
+	char reason[64];   /* "AlreadyExists" */
+};
+void kube_answer_release(struct kube_answer *a);
+
+/*
+ * One request to 'path' ("/api/v1/namespaces/x/secrets").  Any status is a success; 401 is one only
+ * after the token was read again.  A negative errno if there was no answer: what the request did is
+ * not known then.
+ */
+int kube_call(const struct kube *k, struct http_line *line, const char *method, struct str path,
+	      struct str body, struct kube_answer *out, struct err *err);
+
+/* Whether a second try may help: the server is busy, or its storage is. */
+bool kube_is_passing(int status);
+/* Says in 'err' what the answer means; 'verb' and 'name' are what was tried.  Negative errno. */
+int kube_explain(const struct kube *k, const struct kube_answer *a, const char *verb,
+		 struct str name, struct err *err);
+/* Waits before try 'n' (from 1 on); false if there are to be no more. */
+bool kube_wait(const struct kube *k, int n);
+
+/*
+ * Asks the server which of our verbs on Secrets are denied; '*denied' is a list of words, "" if
+ * none is, in 'a'.  0 also where the server does not tell.
+ */
+int kube_check_verbs(const struct kube *k, struct arena *a, struct str *denied, struct err *err);
+/* The verbs we need, separated by ", ". */
+extern const char kube_verbs[];
+
+/* A member of a JSON object as a string; "" if it is none. */
+struct str kube_text(const json_t *object, const char *key);
+json_t *kube_member(const json_t *object, const char *key);
+
+#endif /* STORE_KUBE_H */
