@@ -8,8 +8,8 @@
 #include "base/err.h"
 #include "base/out.h"
 #include "base/xalloc.h"
-#include "store/dumps.h"
 #include "store/crypto.h"
+#include "store/dumps.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -23,8 +23,9 @@ enum {
 	ANSWER_MAX = 64 << 20,
 	TOKEN_MAX = 64 << 10,
 	WAIT_MS = 10000,
-	PAUSE_MS = 200,
-	TRIES = 5,
+	PAUSE_MS = 50,
+	PAUSE_MAX_MS = 3200,
+	PATIENCE_MS = 15000,
 };
 
 const char kube_verbs[] = "create, get, list, update, delete";
@@ -222,11 +223,17 @@ int kube_explain(const struct kube *k, const struct kube_answer *a, const char *
 
 bool kube_wait(const struct kube *k, int n)
 {
-	int64_t ms = (k->pause_ms ? k->pause_ms : PAUSE_MS) << (n - 1);
-	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
+	int64_t patience = k->patience_ms ? k->patience_ms : PATIENCE_MS;
+	int64_t ms = PAUSE_MS, waited = 0;
+	struct timespec t;
 
-	if (n >= TRIES || (k->stop && *k->stop))
+	for (int i = 1; i < n; i++) {
+		waited += ms;
+		ms = ms < PAUSE_MAX_MS ? ms * 2 : ms;
+	}
+	if (waited + ms > patience || (k->stop && *k->stop))
 		return false;
+	t = (struct timespec){ ms / 1000, ms % 1000 * 1000000 };
 	nanosleep(&t, NULL);
 	return true;
 }

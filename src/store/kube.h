@@ -27,8 +27,8 @@ struct kube {
 	bool insecure;
 	const struct proxy_rules *proxy;
 	const volatile sig_atomic_t *stop;
-	int64_t wait_ms;  /* for an answer; 0: ten seconds */
-	int64_t pause_ms; /* before a second try, doubled for each further one; 0: 200 */
+	int64_t wait_ms;     /* for an answer; 0: ten seconds */
+	int64_t patience_ms; /* with a server that is busy; 0: fifteen seconds */
 };
 
 /* In a pod: 'host' and 'port' from the environment, 'folder' of the service account. */
@@ -58,7 +58,7 @@ bool kube_is_passing(int status);
 /* Says in 'err' what the answer means; 'verb' and 'name' are what was tried.  Negative errno. */
 int kube_explain(const struct kube *k, const struct kube_answer *a, const char *verb,
 		 struct str name, struct err *err);
-/* Waits before try 'n' (from 1 on); false if there are to be no more. */
+/* Waits after the 'n'th try, longer each time; false if there are to be no more. */
 bool kube_wait(const struct kube *k, int n);
 
 /*

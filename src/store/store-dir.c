@@ -47,10 +47,16 @@ static int failed(const struct dir_store *d, struct err *err, const char *what, 
 		       errno_text(-code, why, sizeof(why)));
 }
 
-/* The name a file has until it is complete. */
+/*
+ * The name a file has until it is complete.  Records are written by one at a time: what one that
+ * died has left is written over by the next.
+ */
 static const char *temp_name(struct str name, char *buf, size_t size)
 {
-	(void)snprintf(buf, size, "%s%d.%.*s", temporary, (int)getpid(), STR_ARG(name));
+	static const struct str record = { "-heap", 5 };
+
+	(void)snprintf(buf, size, "%s%d.%.*s", temporary,
+		       str_ends(name, record) ? 0 : (int)getpid(), STR_ARG(name));
 	return buf;
 }
 

@@ -91,6 +91,14 @@ static int record_json(struct out *o, struct str name, struct str prefix,
 	return rc < 0 ? rc : o->error;
 }
 
+/* The first line is for requests that are made one at a time. */
+static int open_line(struct kube_store *s, struct err *err)
+{
+	if (!s->lines[0])
+		s->lines[0] = http_line_open(err);
+	return s->lines[0] ? 0 : -ENOMEM;
+}
+
 /* --- one secret -------------------------------------------------------------------------- */
 
 /* A request that is tried again while the server is busy, for what may be done twice. */
@@ -156,7 +164,7 @@ static int put_one(const struct kube *k, struct http_line *line, struct str pref
 {
 	AUTO(arena_release) struct arena a;
 	struct str all, one;
-	struct kube_answer got;
+	struct kube_answer got = { 0 };
 	struct out body;
 	int rc;
 
@@ -185,7 +193,7 @@ static int put_one(const struct kube *k, struct http_line *line, struct str pref
 static int get_one(const struct kube *k, struct http_line *line, struct str name, struct arena *a,
 		   struct str *bytes, struct err *err)
 {
-	struct kube_answer got;
+	struct kube_answer got = { 0 };
 	int rc = call_patiently(k, line, "GET", secrets_path(k, a, name), STR(""), &got, err);
 
 	if (rc < 0)
@@ -206,7 +214,7 @@ static int remove_one(const struct kube *k, struct http_line *line, struct str n
 		      struct err *err)
 {
 	AUTO(arena_release) struct arena a;
-	struct kube_answer got;
+	struct kube_answer got = { 0 };
 	int rc;
 
 	arena_init(&a, 1 << 20);
@@ -367,7 +375,7 @@ static int list_page(const struct kube *k, struct http_line *line, struct arena 
 		a, "/api/v1/namespaces/%s/secrets?limit=%d&labelSelector=%.*s%s%.*s", k->namespace,
 		PAGE, STR_ARG(selector), next->n ? "&continue=" : "", STR_ARG(*next));
 	const struct jansson_calls *j;
-	struct kube_answer got;
+	struct kube_answer got = { 0 };
 	json_t *items;
 	int rc = jansson_load(&j, err);
 
@@ -399,10 +407,9 @@ static int list_all(struct kube_store *s, struct arena *a, struct str selector, 
 	struct str next = STR("");
 	int rc;
 
-	if (!s->lines[0])
-		s->lines[0] = http_line_open(err);
-	if (!s->lines[0])
-		return -ENOMEM;
+	rc = open_line(s, err);
+	if (rc < 0)
+		return rc;
 	for (int pages = 0; pages < PAGES_MAX; pages++) {
 		rc = list_page(&s->kube, s->lines[0], a, selector, label, &next, l, err);
 		if (rc < 0 || next.n == 0)
@@ -477,14 +484,13 @@ static int kube_read(struct store *s, struct str prefix, struct arena *a, struct
 {
 	struct kube_store *ks = of(s);
 	struct str name = store_record_name(a, prefix);
-	struct kube_answer got;
+	struct kube_answer got = { 0 };
 	int rc;
 
 	*out = (struct store_record){ .version = STR("") };
-	if (!ks->lines[0])
-		ks->lines[0] = http_line_open(err);
-	if (!ks->lines[0])
-		return -ENOMEM;
+	rc = open_line(ks, err);
+	if (rc < 0)
+		return rc;
 	rc = call_patiently(&ks->kube, ks->lines[0], "GET", secrets_path(&ks->kube, a, name),
 			    STR(""), &got, err);
 	if (rc < 0)
@@ -566,10 +572,9 @@ static int kube_write(struct store *s, struct str prefix, struct store_record *r
 	struct kube_store *ks = of(s);
 	int rc;
 
-	if (!ks->lines[0])
-		ks->lines[0] = http_line_open(err);
-	if (!ks->lines[0])
-		return -ENOMEM;
+	rc = open_line(ks, err);
+	if (rc < 0)
+		return rc;
 	rc = write_once(s, prefix, r, a, err);
 	for (int n = 1; rc == -EAGAIN && kube_wait(&ks->kube, n); n++)
 		rc = write_once(s, prefix, r, a, err);
@@ -578,20 +583,28 @@ static int kube_write(struct store *s, struct str prefix, struct store_record *r
 
 static int kube_drop(struct store *s, struct str prefix, struct str version, struct err *err)
 {
+	struct kube_store *ks = of(s);
 	AUTO(arena_release) struct arena a;
-	struct store_record is;
-	struct str name;
+	struct kube_answer got = { 0 };
+	struct str name, body;
 	int rc;
 
-	arena_init(&a, 64 << 20);
-	rc = kube_read(s, prefix, &a, &is, err);
+	arena_init(&a, 1 << 20);
+	name = store_record_name(&a, prefix);
+	body = xarena_printf(&a,
+			     "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\","
+			     "\"preconditions\":{\"resourceVersion\":\"%.*s\"}}",
+			     STR_ARG(version));
+	rc = open_line(ks, err);
+	if (rc == 0)
+		rc = call_patiently(&ks->kube, ks->lines[0], "DELETE",
+				    secrets_path(&ks->kube, &a, name), body, &got, err);
 	if (rc < 0)
 		return rc;
-	name = store_record_name(&a, prefix);
-	if (!str_eq(is.version, version))
-		return err_set(err, -ESTALE, "the secret %.*s was changed by another program",
-			       STR_ARG(name));
-	return kube_remove(s, &name, 1, err);
+	if (got.status != 404 && (got.status < 200 || got.status > 299))
+		rc = kube_explain(&ks->kube, &got, "delete", name, err);
+	kube_answer_release(&got);
+	return rc;
 }
 
 static void kube_close(struct store *s)

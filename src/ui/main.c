@@ -15,6 +15,7 @@
 #include "ui/cmdline.h"
 #include "ui/commands.h"
 #include "ui/dump.h"
+#include "ui/dumps-command.h"
 #include "ui/load.h"
 #include "ui/run.h"
 #include "ui/shell.h"
@@ -112,6 +113,7 @@ static const struct word {
 	{ "help", print_usage, NULL },
 	{ "version", print_version, NULL },
 	{ "run", NULL, run_main },
+	{ "dumps", NULL, dumps_main },
 };
 
 static const struct word *own_word(int argc, char **argv)

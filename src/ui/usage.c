@@ -201,6 +201,8 @@ void usage_write(struct out *o)
 	line_add(&ours, "-", "version", "Show the version and what was built in");
 	lines_write(&ours, o);
 	out_text(o, "\n  Commands of sonde:\n");
+	out_printf(o, "    %-16s %s\n", "dumps",
+		   "List, get, open and remove stored heap dumps; see sonde dumps --help");
 	out_printf(o, "    %-16s %s\n", "run",
 		   "Start a program with libsonde in it; see sonde run --help");
 }

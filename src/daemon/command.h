@@ -1,0 +1,37 @@
+/*
+ * command.h - the commands of sonded
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef DAEMON_COMMAND_H
+#define DAEMON_COMMAND_H
+
+#include "base/args.h"
+
+#include <signal.h>
+
+struct store_place;
+
+/* How a command ends: as daemons do it. */
+enum { STATUS_OK, STATUS_FAILED, STATUS_WRONG_USE };
+
+struct daemon_command {
+	const char *name;
+	const char *what;  /* one line */
+	const char *usage; /* what --help prints before the options */
+	const struct arg *flags;
+	int (*run)(const struct args *args);
+};
+
+extern const struct daemon_command command_store, command_verbs;
+
+/* Not 0 when the program has been asked to end. */
+extern volatile sig_atomic_t daemon_stop;
+
+/* Prints "sonded NAME: <why>" to standard error; returns 'status'. */
+int daemon_complain(const char *name, const char *why, int status);
+
+/* What stores and clusters need to know of this process. */
+const struct store_place *daemon_place(void);
+
+#endif /* DAEMON_COMMAND_H */

@@ -1,0 +1,113 @@
+/*
+ * sonded.c - sonded: collects profiles, watches memory, keeps dumps
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/args.h"
+#include "base/err.h"
+#include "base/out.h"
+#include "base/str.h"
+#include "daemon/command.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static const struct daemon_command *const commands[] = {
+	&command_store,
+	&command_verbs,
+	NULL,
+};
+
+static int print(struct out *o)
+{
+	int rc = out_finish(o);
+
+	out_release(o);
+	return rc ? STATUS_FAILED : STATUS_OK;
+}
+
+static int print_usage(void)
+{
+	struct out o;
+
+	out_init_fd(&o, STDOUT_FILENO);
+	out_text(&o,
+		 "usage: sonded command [options] ...\n\n"
+		 "Keeps profiles of running programs.  \"sonded command --help\" tells more.\n\n");
+	for (size_t i = 0; commands[i]; i++)
+		out_printf(&o, "  %-10s %s\n", commands[i]->name, commands[i]->what);
+	return print(&o);
+}
+
+static int print_version(void)
+{
+	struct out o;
+
+	out_init_fd(&o, STDOUT_FILENO);
+	out_text(&o, "sonded " SONDE_VERSION "\n");
+	return print(&o);
+}
+
+static int print_help(const struct daemon_command *c)
+{
+	struct out o;
+
+	out_init_fd(&o, STDOUT_FILENO);
+	out_text(&o, c->usage);
+	out_text(&o, "\noptions:\n");
+	args_help(c->flags, &o);
+	out_printf(&o, "  %-22s %s\n", "--help", "Show this text");
+	return print(&o);
+}
+
+static bool asks_help(char **words)
+{
+	for (; *words && strcmp(*words, "--") != 0; words++)
+		if (strcmp(*words, "--help") == 0 || strcmp(*words, "-h") == 0)
+			return true;
+	return false;
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	daemon_stop = 1;
+}
+
+/* A second signal ends the program at once. */
+static void catch_signals(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGINT, &sa, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int run(const struct daemon_command *c, char **words)
+{
+	struct args args;
+	struct err err;
+
+	if (asks_help(words))
+		return print_help(c);
+	if (args_parse(&args, c->flags, words, &err) < 0)
+		return daemon_complain(c->name, err.msg, STATUS_WRONG_USE);
+	catch_signals();
+	return c->run(&args);
+}
+
+int main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "--help";
+
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+		return print_usage();
+	if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0)
+		return print_version();
+	for (size_t i = 0; commands[i]; i++)
+		if (strcmp(commands[i]->name, word) == 0)
+			return run(commands[i], argv + 2);
+	return daemon_complain(word, "there is no such command; see sonded --help",
+			       STATUS_WRONG_USE);
+}

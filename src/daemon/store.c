@@ -1,0 +1,195 @@
+/*
+ * store.c - "sonded store": one dump into a store
+ *
+ * This is what libsonde starts to ship a dump: the host never speaks TLS and never waits.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/gotext.h"
+#include "base/out.h"
+#include "base/xalloc.h"
+#include "daemon/command.h"
+#include "store/dumps.h"
+#include "store/kube.h"
+#include "store/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum {
+	FLAG_TO,
+	FLAG_PREFIX,
+	FLAG_POD,
+	FLAG_RUN,
+	FLAG_IN_USE,
+	FLAG_ALLOC,
+	FLAG_CHUNK,
+	FLAG_KEEP,
+	FLAG_REMOVE,
+};
+
+static const struct arg flags[] = {
+	[FLAG_TO] = { "to", "place",
+		      "Where to: dir:PATH, kube: or kube:NAMESPACE; SONDE_DUMP if not set",
+		      ARG_FILE },
+	[FLAG_PREFIX] = { "prefix", "name",
+			  "What the objects are called: NAME-heap, NAME-heap-0, ...\n"
+			  "SONDE_DUMP_PREFIX if not set",
+			  ARG_TEXT },
+	[FLAG_POD] = { "pod", "name", "Whose heap it is; MY_POD_NAME, or this machine, if not set",
+		       ARG_TEXT },
+	[FLAG_RUN] = { "run", "id", "Which life of it: another one after every restart", ARG_TEXT },
+	[FLAG_IN_USE] = { "heap-in-use", "bytes", "How large the heap was", ARG_NUMBER },
+	[FLAG_ALLOC] = { "heap-alloc", "bytes", "How much of it was allocated", ARG_NUMBER },
+	[FLAG_CHUNK] = { "chunk", "bytes", "Size of the pieces; 512000 if not set, at most 1M",
+			 ARG_NUMBER },
+	[FLAG_KEEP] = { "keep", "n", "How many dumps of the prefix to keep; 5 if not set",
+			ARG_NUMBER },
+	[FLAG_REMOVE] = { "remove", NULL, "Remove the file when it is stored", ARG_TEXT },
+	{ NULL, NULL, NULL, ARG_TEXT },
+};
+
+static const char *given(const struct args *args, int flag, const char *variable)
+{
+	const char *value = args->values[flag] ? args->values[flag] : getenv(variable);
+
+	return value ? value : "";
+}
+
+/* A name that no other writer has. */
+static void random_name(char to[17])
+{
+	unsigned char bytes[8] = { 0 };
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		memcpy(bytes, &(pid_t){ getpid() }, sizeof(pid_t));
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		(void)snprintf(to + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static int put(const struct args *args, struct store *s, struct str bytes, struct err *err)
+{
+	char owner[17], host[HOST_NAME_MAX + 1] = "";
+	const char *pod = given(args, FLAG_POD, "MY_POD_NAME");
+	struct dumps_writer w = {
+		.owner = { owner, 16 },
+		.chunk_bytes = args_number(args->values[FLAG_CHUNK]),
+		.keep = (unsigned)args_number(args->values[FLAG_KEEP]),
+	};
+	struct dump about = {
+		.heap_inuse = args_number(args->values[FLAG_IN_USE]),
+		.heap_alloc = args_number(args->values[FLAG_ALLOC]),
+		.run = str_of(args->values[FLAG_RUN]),
+	};
+
+	random_name(owner);
+	(void)gethostname(host, sizeof(host) - 1);
+	about.pod = str_of(*pod ? pod : host);
+	return dumps_put(s, str_of(given(args, FLAG_PREFIX, "SONDE_DUMP_PREFIX")), &w, &about,
+			 bytes, err);
+}
+
+/* What can be told before anything is sent: which verbs are missing. */
+static int check_verbs(const char *where, struct err *err)
+{
+	AUTO(arena_release) struct arena a;
+	struct str denied;
+	struct kube k;
+	int rc;
+
+	arena_init(&a, 1 << 20);
+	if (strncmp(where, "kube:", 5) != 0)
+		return 0;
+	rc = kube_find(daemon_place(), where + 5, &k, err);
+	if (rc < 0)
+		return rc;
+	rc = kube_check_verbs(&k, &a, &denied, err);
+	if (rc == 0 && denied.n)
+		rc = err_set(
+			err, -EACCES,
+			"the service account may not %.*s secrets in the namespace %s; it needs "
+			"%s (see \"sonded verbs\")",
+			STR_ARG(denied), k.namespace, kube_verbs);
+	kube_release(&k);
+	return rc;
+}
+
+static int run_store(const struct args *args)
+{
+	AUTO(store_closep) struct store *s = NULL;
+	const char *where = given(args, FLAG_TO, "SONDE_DUMP");
+	const char *path = args->rest[0];
+	struct file_bytes b = { 0 };
+	struct err err = { "" };
+	int rc;
+
+	if (!path || args->rest[1])
+		return daemon_complain("store", "which file? one; see --help", STATUS_WRONG_USE);
+	rc = file_read(path, SIZE_MAX / 2, &b, &err);
+	if (rc == 0)
+		rc = store_open(where, daemon_place(), &s, &err);
+	if (rc == 0)
+		rc = put(args, s, (struct str){ b.p, b.n }, &err);
+	if (rc == -EACCES)
+		(void)check_verbs(where, &err);
+	file_bytes_release(&b);
+	if (rc < 0)
+		return daemon_complain("store", err.msg, STATUS_FAILED);
+	if (rc > 0)
+		(void)daemon_complain("store", err.msg, 0);
+	if (args->values[FLAG_REMOVE])
+		(void)unlink(path);
+	return STATUS_OK;
+}
+
+const struct daemon_command command_store = {
+	.name = "store",
+	.what = "Put one dump into a store",
+	.usage = "usage: sonded store --to place --prefix name [options] file\n"
+		 "\n"
+		 "Stores a heap profile as the newest dump of that name: all of it, or nothing.\n",
+	.flags = flags,
+	.run = run_store,
+};
+
+/* --- sonded verbs ------------------------------------------------------------------------ */
+
+static const struct arg verbs_flags[] = {
+	{ "check", "place", "Ask the server of kube: or kube:NAMESPACE whether we have them",
+	  ARG_TEXT },
+	{ NULL, NULL, NULL, ARG_TEXT },
+};
+
+static int run_verbs(const struct args *args)
+{
+	struct err err = { "" };
+	struct out o;
+
+	if (args->values[0] && check_verbs(args->values[0], &err) < 0)
+		return daemon_complain("verbs", err.msg, STATUS_FAILED);
+	out_init_fd(&o, STDOUT_FILENO);
+	out_printf(&o, "- apiGroups: [\"\"]\n  resources: [\"secrets\"]\n  verbs: [%s]\n",
+		   kube_verbs);
+	(void)out_finish(&o);
+	out_release(&o);
+	return STATUS_OK;
+}
+
+const struct daemon_command command_verbs = {
+	.name = "verbs",
+	.what = "What storing in Kubernetes needs to be allowed to do",
+	.usage = "usage: sonded verbs [--check place]\n"
+		 "\n"
+		 "Prints the rule for a Role that lets sonded keep dumps as Secrets.\n",
+	.flags = verbs_flags,
+	.run = run_verbs,
+};

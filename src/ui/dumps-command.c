@@ -1,0 +1,316 @@
+/*
+ * dumps-command.c - "sonde dumps": what a store has, and bringing it back
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "ui/dumps-command.h"
+
+#include "base/arena.h"
+#include "base/args.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/gotext.h"
+#include "base/out.h"
+#include "base/units.h"
+#include "base/xalloc.h"
+#include "net/proxy.h"
+#include "render/json.h"
+#include "store/dumps.h"
+#include "store/place.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { FAILED = 1, WRONG_USE = 2 };
+static const size_t memory = (size_t)2 << 30;
+
+enum { FLAG_STORE, FLAG_OUTPUT, FLAG_JSON, FLAG_HELP };
+
+const struct arg dumps_flags[] = {
+	[FLAG_STORE] = { "store", "place",
+			 "Where the dumps are: dir:PATH, kube: or kube:NAMESPACE\n"
+			 "SONDE_DUMP if not set",
+			 ARG_FILE },
+	[FLAG_OUTPUT] = { "output", "file",
+			  "Where \"get\" puts the dump; standard output if not set", ARG_FILE },
+	[FLAG_JSON] = { "json", NULL, "The list as JSON", ARG_TEXT },
+	[FLAG_HELP] = { "help", NULL, "Show this text", ARG_TEXT },
+	{ NULL, NULL, NULL, ARG_TEXT },
+};
+
+static const char usage[] =
+	"usage: sonde dumps [options] list [prefix]\n"
+	"       sonde dumps [options] get prefix[@generation]\n"
+	"       sonde dumps [options] open prefix[@generation] [options of sonde]\n"
+	"       sonde dumps [options] rm prefix[@generation]\n"
+	"\n"
+	"Heap dumps that libsonde or sonded has stored: lists them, brings one back, checked and\n"
+	"in one piece, opens it as \"sonde FILE\" does, or removes it.\n"
+	"\n"
+	"  sonde dumps --store kube:shop list\n"
+	"  sonde dumps --store kube:shop open main-landscaper -top\n"
+	"\n"
+	"options:\n";
+
+/* What a command works with. */
+struct command {
+	struct args args;
+	struct arena a;
+	struct store *store;
+	struct str prefix;
+	uint64_t generation; /* 0: not said */
+};
+
+static int complain(const struct err *err, int status)
+{
+	(void)fprintf(stderr, "sonde dumps: %s\n", err->msg);
+	return status;
+}
+
+static int print(struct out *o)
+{
+	int rc = out_finish(o);
+
+	out_release(o);
+	return rc ? FAILED : 0;
+}
+
+static int print_help(void)
+{
+	struct out o;
+
+	out_init_fd(&o, STDOUT_FILENO);
+	out_text(&o, usage);
+	args_help(dumps_flags, &o);
+	return print(&o);
+}
+
+/* "main-landscaper@3" */
+static int split_name(struct command *c, const char *word, struct err *err)
+{
+	struct str rest = str_of(word), number;
+
+	str_split(&rest, '@', &c->prefix);
+	if (!dumps_prefix_ok(c->prefix))
+		return err_set(err, -EINVAL, "'%s' cannot be the prefix of a dump", word);
+	if (str_split(&rest, '@', &number) &&
+	    (go_parse_uint(number, 10, 64, &c->generation, NULL) < 0 || c->generation == 0))
+		return err_set(err, -EINVAL, "'%s' names no generation", word);
+	return 0;
+}
+
+static void bytes_text(struct out *o, uint64_t n, int width)
+{
+	struct out value;
+
+	out_init(&value, 0);
+	unit_print(&value, (int64_t)n, STR("bytes"), UNIT_AUTO);
+	out_padded(o, out_view(&value), width);
+	out_release(&value);
+}
+
+static void list_text(struct out *o, struct arena *a, struct str prefix, const struct dump *d)
+{
+	struct str name = xarena_printf(a, "%.*s@%" PRIu64, STR_ARG(prefix), d->generation);
+
+	out_padded(o, name, -34);
+	bytes_text(o, d->heap_inuse, 12);
+	bytes_text(o, d->length, 10);
+	out_printf(o, "%8zu  %-20.*s  %.*s\n", d->chunks, STR_ARG(date_text(a, d->stored)),
+		   STR_ARG(d->pod));
+}
+
+static void list_json(struct json *j, struct arena *a, struct str prefix, const struct dump *d)
+{
+	json_open(j, NULL, '{');
+	json_string(j, "prefix", prefix);
+	json_int(j, "generation", (int64_t)d->generation);
+	json_int(j, "heapInUse", (int64_t)d->heap_inuse);
+	json_int(j, "heapAlloc", (int64_t)d->heap_alloc);
+	json_int(j, "length", (int64_t)d->length);
+	json_int(j, "chunks", (int64_t)d->chunks);
+	json_string(j, "sha256", d->sha256);
+	json_string(j, "stored", date_text(a, d->stored));
+	json_string(j, "pod", d->pod);
+	json_string(j, "run", d->run);
+	json_close(j, '}');
+}
+
+static void list_one(struct command *c, struct out *o, struct json *j, struct str prefix,
+		     const struct dump *d)
+{
+	if (!d->names.n)
+		return;
+	if (c->args.values[FLAG_JSON])
+		list_json(j, &c->a, prefix, d);
+	else
+		list_text(o, &c->a, prefix, d);
+}
+
+static int list_prefix(struct command *c, struct out *o, struct json *j, struct str prefix,
+		       struct err *err)
+{
+	struct record r;
+	int rc = record_read(c->store, prefix, &c->a, &r, err);
+
+	if (rc < 0)
+		return rc;
+	list_one(c, o, j, prefix, &r.newest);
+	for (size_t i = 0; i < r.nolder; i++)
+		list_one(c, o, j, prefix, &r.older[i]);
+	return 0;
+}
+
+static int list(struct command *c, struct err *err)
+{
+	struct str *prefixes = &c->prefix;
+	struct json j = { 0 };
+	size_t n = 1;
+	struct out o;
+	int rc = 0;
+
+	if (!c->prefix.n)
+		rc = c->store->calls->prefixes(c->store, &c->a, &prefixes, &n, err);
+	out_init_fd(&o, STDOUT_FILENO);
+	j.o = &o;
+	if (c->args.values[FLAG_JSON])
+		json_open(&j, NULL, '[');
+	else if (rc == 0 && n)
+		out_printf(&o, "%-34s %11s %9s %7s  %-20s  %s\n", "dump", "heap in use", "length",
+			   "chunks", "stored", "pod");
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = list_prefix(c, &o, &j, prefixes[i], err);
+	if (c->args.values[FLAG_JSON]) {
+		json_close(&j, ']');
+		out_char(&o, '\n');
+	}
+	if (print(&o) && rc == 0)
+		rc = err_set(err, -EIO, "cannot write the list");
+	return rc;
+}
+
+static int fetch(struct command *c, struct out *bytes, struct err *err)
+{
+	out_init(bytes, memory);
+	return dumps_get(c->store, c->prefix, c->generation, &c->a, bytes, NULL, err);
+}
+
+static int get(struct command *c, struct err *err)
+{
+	const char *path = c->args.values[FLAG_OUTPUT];
+	struct file_new f;
+	struct out bytes;
+	int rc = fetch(c, &bytes, err);
+
+	if (rc == 0 && !path) {
+		struct out o;
+
+		out_init_fd(&o, STDOUT_FILENO);
+		out_str(&o, out_view(&bytes));
+		rc = print(&o) ? err_set(err, -EIO, "cannot write the dump") : 0;
+	} else if (rc == 0) {
+		rc = file_create(&f, path, err);
+		if (rc == 0) {
+			out_str(&f.out, out_view(&bytes));
+			rc = file_commit(&f, NULL, err);
+		}
+	}
+	out_release(&bytes);
+	return rc;
+}
+
+/* The dump goes to a file in memory, and this process becomes a sonde that reads it. */
+static int open_dump(struct command *c, char **options, struct err *err)
+{
+	char name[] = "sonde", *words[64] = { name };
+	size_t n = 1;
+	struct out bytes;
+	int fd, rc = fetch(c, &bytes, err);
+
+	if (rc < 0) {
+		out_release(&bytes);
+		return rc;
+	}
+	fd = memfd_create("dump", 0);
+	if (fd < 0 || write(fd, bytes.p, bytes.n) != (ssize_t)bytes.n)
+		rc = err_set(err, -errno, "no memory for the dump: %m");
+	out_release(&bytes);
+	if (rc < 0)
+		return rc;
+	for (; *options && n < 62; options++)
+		words[n++] = *options;
+	words[n] = mem_printf("/proc/self/fd/%d", fd);
+	execv("/proc/self/exe", words);
+	return err_set(err, -errno, "cannot start sonde: %m");
+}
+
+static int run(struct command *c, const char *verb, char **rest, struct err *err)
+{
+	struct dumps_writer w = { .owner = str_of("sonde") };
+
+	if (strcmp(verb, "list") == 0)
+		return list(c, err);
+	if (strcmp(verb, "get") == 0)
+		return get(c, err);
+	if (strcmp(verb, "open") == 0)
+		return open_dump(c, rest, err);
+	return dumps_remove(c->store, c->prefix, &w, c->generation, err);
+}
+
+static int check_words(struct command *c, struct err *err)
+{
+	static const char *const verbs[] = { "list", "get", "open", "rm", NULL };
+	const char *verb = c->args.rest[0];
+	size_t i = 0;
+
+	while (verb && verbs[i] && strcmp(verb, verbs[i]) != 0)
+		i++;
+	if (!verb || !verbs[i])
+		return err_set(err, -EINVAL, "list, get, open or rm? see sonde dumps --help");
+	if (c->args.rest[1])
+		return split_name(c, c->args.rest[1], err);
+	if (strcmp(verb, "list") == 0)
+		return 0;
+	return err_set(err, -EINVAL, "which dump? see sonde dumps --help");
+}
+
+static const char *environment(const char *name)
+{
+	return getenv(name);
+}
+
+int dumps_main(int argc, char **argv)
+{
+	struct store_place place = { .env = environment };
+	AUTO(store_closep) struct store *store = NULL;
+	struct command c = { .store = NULL };
+	struct err err = { "" };
+	const char *where;
+	int rc;
+
+	(void)argc;
+	if (args_parse(&c.args, dumps_flags, argv + 1, &err) < 0)
+		return complain(&err, WRONG_USE);
+	if (c.args.values[FLAG_HELP])
+		return print_help();
+	if (check_words(&c, &err) < 0)
+		return complain(&err, WRONG_USE);
+	where = c.args.values[FLAG_STORE] ? c.args.values[FLAG_STORE] : getenv("SONDE_DUMP");
+	if (!where || !*where) {
+		err_set(&err, -EINVAL, "which store? give --store, or set SONDE_DUMP");
+		return complain(&err, WRONG_USE);
+	}
+	arena_init(&c.a, memory);
+	rc = store_open(where, &place, &store, &err);
+	c.store = store;
+	if (rc == 0)
+		rc = run(&c, c.args.rest[0], c.args.rest[1] ? c.args.rest + 2 : c.args.rest + 1,
+			 &err);
+	arena_release(&c.a);
+	return rc < 0 ? complain(&err, FAILED) : 0;
+}
