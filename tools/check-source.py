@@ -41,6 +41,8 @@ def files(*tops):
             path = pathlib.Path(top) / name
             if name == ".git":  # of a linked work tree
                 continue
+            if path.suffix == "" and path.open("rb").read(4) == b"\x7fELF":  # of an example
+                continue
             if path.suffix in TEXT and (not tops or rel.parts and rel.parts[0] in tops):
                 yield path
 
