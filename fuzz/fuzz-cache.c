@@ -52,8 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	use(h, size);
 	if (size >= sizeof(*h)) {
 		h->magic = FRAME_TABLE_MAGIC;
-		h->checksum = hash_bytes((char *)h + FRAME_TABLE_UNSUMMED,
-					 size - FRAME_TABLE_UNSUMMED, FRAME_TABLE_MAGIC);
+		h->checksum = frame_table_checksum((struct str){ (char *)h, size });
 		use(h, size);
 	}
 	free(h);

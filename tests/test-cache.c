@@ -255,8 +255,7 @@ static int parse(struct sheet *s, size_t n)
 /* Makes the checksum right for whatever is there now. */
 static void seal(struct sheet *s)
 {
-	s->p[1] = hash_bytes((char *)s->p + FRAME_TABLE_UNSUMMED, s->n - FRAME_TABLE_UNSUMMED,
-			     FRAME_TABLE_MAGIC);
+	s->p[1] = frame_table_checksum((struct str){ (char *)s->p, s->n });
 }
 
 static void put_away(struct sheet *s)
@@ -313,14 +312,16 @@ static void counts_that_lie_are_noticed_even_if_sealed(void **state)
 
 static void numbers_out_of_range_are_noticed_even_if_sealed(void **state)
 {
-	size_t tables = sizeof(struct table_header);
+	size_t tables = sizeof(struct table_header), at, frames_at;
 	struct sheet s;
 
 	(void)state;
 	take(&s);
+	at = tables + 24 + 8 * ((struct table_header *)s.p)->ntexts;
+	frames_at = at + 16;
 	/* 'first', and the function of each frame, and texts of the first function */
-	for (size_t at = tables + 24; at < tables + 24 + 16 + 36 + 12; at += 4) {
-		size_t in_frames = at - (tables + 24 + 16);
+	for (; at < frames_at + 36 + 12; at += 4) {
+		size_t in_frames = at - frames_at;
 
 		if (in_frames < 36 && in_frames % 12 != 0)
 			continue; /* lines may be anything */
@@ -331,6 +332,11 @@ static void numbers_out_of_range_are_noticed_even_if_sealed(void **state)
 		assert_int_equal(parse(&s, s.n), -EBADMSG);
 		*word = right;
 	}
+	/* a text without an end */
+	((char *)s.p)[s.n - 1] = 'x';
+	seal(&s);
+	assert_int_equal(parse(&s, s.n), -EBADMSG);
+	((char *)s.p)[s.n - 1] = '\0';
 	/* addresses out of order */
 	s.p[tables / 8] = s.p[tables / 8 + 1];
 	seal(&s);

@@ -71,28 +71,72 @@ static uint32_t intern(struct strings *s, struct str key, bool copy)
 /*
  * Each step for all of the batch asks for the memory that the next one reads: slot, entry, bytes.
  */
-static void intern_batch(struct strings *s, const struct str *keys, size_t n, uint32_t *numbers)
+static void intern_batch(struct strings *s, const struct str *keys, const uint64_t *hashes,
+			 size_t n, bool copy, uint32_t *numbers)
 {
-	uint64_t hashes[BATCH];
-
-	for (size_t i = 0; i < n; i++) {
-		hashes[i] = hash_bytes(keys[i].p, keys[i].n, 0);
+	for (size_t i = 0; i < n; i++)
 		table_prefetch(&s->index, hashes[i]);
-	}
 	for (size_t i = 0; i < n; i++)
 		__builtin_prefetch(&s->at[table_guess(&s->index, hashes[i])]);
+	if (copy) {
+		for (size_t i = 0; i < n; i++)
+			__builtin_prefetch(s->at[table_guess(&s->index, hashes[i])].p);
+	}
 	for (size_t i = 0; i < n; i++)
-		__builtin_prefetch(s->at[table_guess(&s->index, hashes[i])].p);
-	for (size_t i = 0; i < n; i++)
-		numbers[i] = intern_hashed(s, keys[i], hashes[i], true);
+		numbers[i] = intern_hashed(s, keys[i], hashes[i], copy);
+}
+
+void strings_expect(struct strings *s, size_t n)
+{
+	while ((s->index.used + n) * 3 > s->index.mask * 2)
+		table_rebuild(&s->index, hash_string, s);
 }
 
 void strings_intern(struct strings *s, const struct str *keys, size_t n, uint32_t *numbers)
 {
-	while ((s->index.used + n) * 3 > s->index.mask * 2) /* now, while few have to move */
-		table_rebuild(&s->index, hash_string, s);
+	uint64_t hashes[BATCH];
+
+	strings_expect(s, n);
+	for (size_t i = 0; i < n; i += BATCH) {
+		size_t some = n - i < BATCH ? n - i : BATCH;
+
+		for (size_t k = 0; k < some; k++)
+			hashes[k] = hash_bytes(keys[i + k].p, keys[i + k].n, 0);
+		intern_batch(s, keys + i, hashes, some, true, numbers + i);
+	}
+}
+
+void strings_adopt(struct strings *s, const struct str *keys, const uint64_t *hashes, size_t n,
+		   uint32_t *numbers)
+{
 	for (size_t i = 0; i < n; i += BATCH)
-		intern_batch(s, keys + i, n - i < BATCH ? n - i : BATCH, numbers + i);
+		intern_batch(s, keys + i, hashes + i, n - i < BATCH ? n - i : BATCH, false,
+			     numbers + i);
+}
+
+/* Bytes that strings are in. */
+struct strings_bytes {
+	struct file_bytes bytes;
+	struct strings_bytes *next;
+};
+
+void strings_keep(struct strings *s, struct file_bytes bytes)
+{
+	struct strings_bytes *k = mem_new(1, sizeof(*k));
+
+	*k = (struct strings_bytes){ bytes, s->kept };
+	s->kept = k;
+}
+
+static void release_kept(struct strings_bytes *k)
+{
+	while (k) {
+		struct strings_bytes *next = k->next;
+
+		file_bytes_release(&k->bytes);
+		free(k);
+		k = next;
+	}
 }
 
 struct strings *strings_new(void)
@@ -112,6 +156,7 @@ void strings_release(struct strings *s)
 		return;
 	arena_release(&s->arena);
 	table_release(&s->index);
+	release_kept(s->kept);
 	free(s->at);
 	free(s);
 }

@@ -27,6 +27,7 @@
 #define PROFILE_PROFILE_H
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "base/table.h"
 
@@ -98,7 +99,8 @@ struct strings {
 	struct str *at;
 	size_t n, cap;
 	struct table index;
-	struct arena arena; /* of strings that were copied */
+	struct arena arena;         /* of strings that were copied */
+	struct strings_bytes *kept; /* where strings are that were not copied */
 	size_t users;
 	/* Of view/names.c: other names of the functions of one profile, once asked for. */
 	const struct profile *renamed;
@@ -147,6 +149,18 @@ void strings_release(struct strings *s);
 
 /* The numbers of 'n' strings, each of which is copied if it is new. */
 void strings_intern(struct strings *s, const struct str *keys, size_t n, uint32_t *numbers);
+
+/*
+ * strings_adopt() is the same for strings that live as long as 's' and whose hash_bytes() are
+ * known: they are not even looked at, unless another one has the same hash.  With strings_keep()
+ * 's' becomes the owner of the bytes that they are in.
+ */
+void strings_adopt(struct strings *s, const struct str *keys, const uint64_t *hashes, size_t n,
+		   uint32_t *numbers);
+void strings_keep(struct strings *s, struct file_bytes bytes);
+
+/* Makes room for 'n' new strings, while few have to move. */
+void strings_expect(struct strings *s, size_t n);
 
 /*
  * An empty profile that shares 'strings', or has its own if that is NULL.  Threads must not work on

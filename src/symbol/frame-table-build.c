@@ -44,6 +44,8 @@ struct builder {
 	struct table text_index, function_index;
 	struct str *texts;
 	size_t ntexts, texts_cap;
+	uint64_t *hashes; /* of texts */
+	size_t nhashes, hashes_cap;
 	uint64_t nbytes;
 	struct memo *memo;
 	const struct elf_function *fresh;
@@ -70,7 +72,7 @@ static uint64_t hash_text(struct str s)
 
 static uint64_t rehash_text(uint32_t value, const void *ctx)
 {
-	return hash_text(((const struct builder *)ctx)->texts[value]);
+	return ((const struct builder *)ctx)->hashes[value];
 }
 
 static uint32_t find_text(struct builder *b, struct str s, uint64_t hash)
@@ -85,7 +87,8 @@ static uint32_t find_text(struct builder *b, struct str s, uint64_t hash)
 	}
 	table_put(&b->text_index, &at, (uint32_t)b->ntexts);
 	vec_push(b->texts, b->ntexts, b->texts_cap, s);
-	b->nbytes += s.n;
+	vec_push(b->hashes, b->nhashes, b->hashes_cap, hash);
+	b->nbytes += s.n + 1;
 	return (uint32_t)b->ntexts - 1;
 }
 
@@ -290,14 +293,18 @@ static void add_all(struct builder *b, const struct frame_table *old, const uint
 
 static void print_texts(const struct builder *b, struct out *o)
 {
-	uint32_t end = 0;
+	uint32_t start = 0;
 
 	for (size_t i = 0; i < b->ntexts; i++) {
-		end += (uint32_t)b->texts[i].n;
+		uint32_t end = start + (uint32_t)b->texts[i].n;
+
 		out_bytes(o, &end, sizeof(end));
+		start = end + 1;
 	}
-	for (size_t i = 0; i < b->ntexts; i++)
+	for (size_t i = 0; i < b->ntexts; i++) {
 		out_str(o, b->texts[i]);
+		out_char(o, '\0');
+	}
 }
 
 static int print(const struct builder *b, struct out *o, struct err *err)
@@ -314,12 +321,14 @@ static int print(const struct builder *b, struct out *o, struct err *err)
 	if (b->nbytes > UINT32_MAX || b->nframes > UINT32_MAX)
 		return err_set(err, -EFBIG, "too many frames");
 	out_reserve(o, sizeof(h) + b->naddresses * sizeof(*b->addresses) +
+			       b->nhashes * sizeof(*b->hashes) +
 			       (b->naddresses + 1) * sizeof(*b->first) +
 			       b->nframes * sizeof(*b->frames) +
 			       b->nfunctions * sizeof(*b->functions) +
 			       b->ntexts * sizeof(uint32_t) + b->nbytes);
 	out_bytes(o, &h, sizeof(h));
 	out_bytes(o, b->addresses, b->naddresses * sizeof(*b->addresses));
+	out_bytes(o, b->hashes, b->nhashes * sizeof(*b->hashes));
 	out_bytes(o, b->first, (b->naddresses + 1) * sizeof(*b->first));
 	out_bytes(o, b->frames, b->nframes * sizeof(*b->frames));
 	out_bytes(o, b->functions, b->nfunctions * sizeof(*b->functions));
@@ -348,6 +357,7 @@ int frame_table_build(const struct frame_table *old, const uint64_t *addresses,
 	free(b.memo);
 	free(b.candidates);
 	free(b.texts);
+	free(b.hashes);
 	free(b.functions);
 	free(b.frames);
 	free(b.addresses);
@@ -359,6 +369,5 @@ void frame_table_seal(struct out *o)
 {
 	struct table_header *h = (void *)o->p;
 
-	h->checksum = hash_bytes(o->p + FRAME_TABLE_UNSUMMED, o->n - FRAME_TABLE_UNSUMMED,
-				 FRAME_TABLE_MAGIC);
+	h->checksum = frame_table_checksum(out_view(o));
 }

@@ -9,11 +9,12 @@
  * the header follow, without gaps,
  *
  *	uint64_t addresses[naddresses]			in ascending order, each once
+ *	uint64_t hashes[ntexts]				hash_bytes() of each text
  *	uint32_t first[naddresses + 1]
  *	struct table_frame frames[nframes]
  *	struct table_function functions[nfunctions]
  *	uint32_t ends[ntexts]				where each text ends; the first starts at 0
- *	char text[nbytes]
+ *	char text[nbytes]				with a NUL byte behind each
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,15 +31,13 @@ struct err;
 struct out;
 
 /* Changes with the format, and when a binary is understood in another way: old ones are void. */
-#define FRAME_TABLE_MAGIC UINT64_C(0x32306d7973646e73)
+#define FRAME_TABLE_MAGIC UINT64_C(0x33306d7973646e73)
 
 struct table_header {
 	uint64_t magic;
 	uint64_t checksum; /* of all that follows this member */
 	uint64_t naddresses, nframes, nfunctions, ntexts, nbytes;
 };
-
-enum { FRAME_TABLE_UNSUMMED = 16 }; /* bytes before what the checksum is of */
 
 struct table_frame {
 	uint32_t function;
@@ -54,6 +53,7 @@ struct table_function {
 struct frame_table {
 	size_t n; /* addresses */
 	const uint64_t *addresses;
+	const uint64_t *hashes; /* whoever has written them may be wrong */
 	const uint32_t *first;
 	const struct table_frame *frames;
 	const struct table_function *functions;
@@ -62,6 +62,9 @@ struct frame_table {
 	size_t ntexts;
 	const char *text;
 };
+
+/* What has to be in the header of a table: of all bytes but the magic number and itself. */
+uint64_t frame_table_checksum(struct str bytes);
 
 /*
  * frame_table_parse() checks 'bytes' from their first to their last, whoever has written them; 't'
@@ -74,7 +77,7 @@ void frame_table_view(struct str bytes, struct frame_table *t);
 
 static inline struct str frame_table_text(const struct frame_table *t, uint32_t i)
 {
-	uint32_t start = i ? t->ends[i - 1] : 0;
+	uint32_t start = i ? t->ends[i - 1] + 1 : 0;
 
 	return (struct str){ t->text + start, t->ends[i] - start };
 }

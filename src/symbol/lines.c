@@ -40,6 +40,12 @@ static void *make_room(struct profile *p, void *old, size_t n, size_t *cap, size
 	return new;
 }
 
+void line_adder_expect(struct line_adder *a, size_t n)
+{
+	a->functions = make_room(a->p, a->functions, a->nfunctions, &a->functions_cap, n,
+				 sizeof(*a->functions));
+}
+
 static uint64_t hash_function(const struct function *f)
 {
 	return hash_mix(hash_mix(f->system_name, f->file), (uint64_t)f->start_line);
@@ -81,19 +87,15 @@ void line_adder_forget(struct line_adder *a)
 	a->shared = a->nfunctions;
 }
 
-void line_clear(struct line_adder *a, struct location *l)
+struct line *line_adder_lines(struct line_adder *a, struct location *l, uint32_t n)
 {
-	l->line = (uint32_t)a->nlines;
-	l->nlines = 0;
-}
-
-void line_add(struct line_adder *a, struct location *l, struct line line)
-{
-	if (a->nlines >= a->lines_cap)
+	while (a->lines_cap - a->nlines < n || a->lines_cap == 0)
 		a->lines = make_room(a->p, a->lines, a->nlines, &a->lines_cap, a->expected,
 				     sizeof(*a->lines));
-	a->lines[a->nlines++] = line;
-	l->nlines++;
+	l->line = (uint32_t)a->nlines;
+	l->nlines = n;
+	a->nlines += n;
+	return a->lines + l->line;
 }
 
 static uint64_t last_id(const struct profile *p)

@@ -27,6 +27,8 @@ struct line_adder {
 
 /* 'expected' is about how many lines there will be. */
 void line_adder_init(struct line_adder *a, struct profile *p, size_t expected);
+/* Makes room for 'n' new functions at once. */
+void line_adder_expect(struct line_adder *a, size_t n);
 
 /* The function that is like 'f', new if there is none; for line_add().  The id is of no matter. */
 uint32_t line_adder_function(struct line_adder *a, struct function f);
@@ -36,9 +38,8 @@ uint32_t line_adder_new(struct line_adder *a, struct function f);
 /* Functions that were made so far are not used for what comes. */
 void line_adder_forget(struct line_adder *a);
 
-/* Takes all lines away from the location; line_add() then appends new ones, innermost first. */
-void line_clear(struct line_adder *a, struct location *l);
-void line_add(struct line_adder *a, struct location *l, struct line line);
+/* Gives the location 'n' new lines in place of those it has: to be filled in, innermost first. */
+struct line *line_adder_lines(struct line_adder *a, struct location *l, uint32_t n);
 
 /* Appends it all to the profile.  0, or -EOVERFLOW where the profile has no room for it. */
 int line_adder_finish(struct line_adder *a, struct err *err);

@@ -28,7 +28,8 @@ enum {
 	DIGIT_BITS = 11,
 	DIGITS = 1 << DIGIT_BITS,
 	ADDRESS_DIGITS = 6,
-	AHEAD = 8, /* locations or functions, for memory to come near */
+	AHEAD = 8,  /* locations or functions, for memory to come near */
+	BATCH = 64, /* texts */
 };
 
 /* An address that is in a binary we have. */
@@ -43,6 +44,7 @@ struct job {
 	uint64_t *addresses;
 	size_t n;
 	struct resolved found;
+	size_t nfound;       /* of the table's addresses: that many are wanted */
 	uint32_t *functions; /* of the table: where in 'used' each is, or NONE */
 	uint32_t *strings;   /* of the table: which of the profile's each is, or NONE */
 	struct err why;      /* what is wrong with the binary, or "" */
@@ -249,10 +251,11 @@ static void set_lines(struct symbolizer *s, struct line_adder *a, struct locatio
 	uint32_t job = s->binaries.of[l->mapping];
 	const struct frame_table *t = &s->jobs[job].found.table;
 	uint32_t from = t->first[slot], to = t->first[slot + 1];
+	struct line *line;
 
 	if (from == to || (is_known(a->p, l) && !knows_lines(t, from, to)))
 		return;
-	line_clear(a, l);
+	line = line_adder_lines(a, l, to - from);
 	l->is_folded = false;
 	for (; from < to; from++) {
 		const struct table_frame *f = &t->frames[from];
@@ -260,8 +263,7 @@ static void set_lines(struct symbolizer *s, struct line_adder *a, struct locatio
 		if (!m->has_functions || !m->has_filenames)
 			note_function(m, t, f->function);
 		m->has_line_numbers |= f->line != 0;
-		line_add(a, l,
-			 (struct line){ use_function(s, job, f->function), f->line, f->column });
+		*line++ = (struct line){ use_function(s, job, f->function), f->line, f->column };
 	}
 	m->has_inline_frames = true;
 }
@@ -282,7 +284,8 @@ static void find_slots(struct symbolizer *s)
 	s->slots = make_map(s->p->nlocations);
 	for (size_t i = 0; i < s->nitems; i++) {
 		const struct item *item = &s->items[i];
-		const struct frame_table *t = &s->jobs[item->binary].found.table;
+		struct job *job = &s->jobs[item->binary];
+		const struct frame_table *t = &job->found.table;
 
 		if (item->binary != binary)
 			at = 0;
@@ -290,6 +293,8 @@ static void find_slots(struct symbolizer *s)
 		while (at < t->n && t->addresses[at] < item->address)
 			at++;
 		if (at < t->n && t->addresses[at] == item->address) {
+			job->nfound += i == 0 || item->binary != item[-1].binary ||
+				       item->address != item[-1].address;
 			s->slots[item->location] = at;
 			s->nlines += t->first[at + 1] - t->first[at];
 		}
@@ -315,36 +320,54 @@ static void want_texts(const struct job *job, uint32_t slot)
 	}
 }
 
-/* Gives the profile all texts that are wanted, in the order of the table: that is the fast one. */
+/*
+ * Gives the profile all texts that are wanted, in the order of the table: that is the fast one.
+ * They stay where they are, see free_job().
+ */
 static void intern_texts(struct profile *p, const struct job *job)
 {
 	const struct frame_table *t = &job->found.table;
-	AUTO(freep) struct str *keys = mem_new(t->ntexts + 1, sizeof(*keys));
-	AUTO(freep) uint32_t *numbers = mem_new(t->ntexts + 1, sizeof(*numbers));
+	struct str keys[BATCH];
+	uint64_t hashes[BATCH];
+	uint32_t which[BATCH], numbers[BATCH];
 	size_t n = 0;
 
+	strings_expect(p->strings, t->ntexts);
 	for (uint32_t i = 0; i < t->ntexts; i++) {
-		if (job->strings[i] != NONE)
-			keys[n++] = frame_table_text(t, i);
-	}
-	strings_intern(p->strings, keys, n, numbers);
-	n = 0;
-	for (uint32_t i = 0; i < t->ntexts; i++) {
-		if (job->strings[i] != NONE)
-			job->strings[i] = numbers[n++];
+		struct str text = frame_table_text(t, i);
+
+		if (text.n == 0) {
+			job->strings[i] = 0;
+		} else if (job->strings[i] != NONE) {
+			keys[n] = text;
+			hashes[n] = t->hashes[i];
+			which[n++] = i;
+		}
+		if (n < BATCH && i + 1 < t->ntexts)
+			continue;
+		strings_adopt(p->strings, keys, hashes, n, numbers);
+		while (n > 0) {
+			n--;
+			job->strings[which[n]] = numbers[n];
+		}
 	}
 }
 
 static void want_all(struct symbolizer *s)
 {
 	for (size_t i = 0; i < s->binaries.n; i++) {
-		s->jobs[i].strings = make_map(s->jobs[i].found.table.ntexts);
+		struct job *job = &s->jobs[i];
+
+		job->strings = make_map(job->found.table.ntexts);
+		if (job->nfound == job->found.table.n && job->found.table.ntexts)
+			memset(job->strings, 0, job->found.table.ntexts * sizeof(*job->strings));
 	}
 	for (size_t i = 0; i < s->nitems; i++) {
 		uint32_t slot = s->slots[s->items[i].location];
+		struct job *job = &s->jobs[s->items[i].binary];
 
-		if (slot != NONE)
-			want_texts(&s->jobs[s->items[i].binary], slot);
+		if (slot != NONE && job->nfound != job->found.table.n)
+			want_texts(job, slot);
 	}
 }
 
@@ -405,6 +428,7 @@ static void set_functions(struct symbolizer *s, struct line_adder *a)
 {
 	AUTO(freep) uint32_t *numbers = mem_new(s->nused + 1, sizeof(*numbers));
 
+	line_adder_expect(a, s->nused);
 	for (size_t i = 0; i < s->nused; i++) {
 		struct function f = make_function(s, s->used[i]);
 
@@ -432,9 +456,13 @@ static int apply(struct symbolizer *s, struct err *err)
 
 /* ------------------------------------------------------------------ all */
 
-static void free_job(struct job *job)
+/* The profile's strings are in the bytes of the table. */
+static void free_job(struct job *job, struct strings *strings)
 {
-	resolved_release(&job->found);
+	if (job->strings && job->found.table.ntexts)
+		strings_keep(strings, resolved_take(&job->found));
+	else
+		resolved_release(&job->found);
 	free(job->functions);
 	free(job->strings);
 }
@@ -442,7 +470,7 @@ static void free_job(struct job *job)
 static void release(struct symbolizer *s)
 {
 	for (size_t i = 0; i < s->binaries.n; i++)
-		free_job(&s->jobs[i]);
+		free_job(&s->jobs[i], s->p->strings);
 	free(s->jobs[s->binaries.n].addresses);
 	free(s->jobs);
 	free(s->items);

@@ -319,8 +319,7 @@ static void apply_answers(const struct inquiry *q, struct answers *all)
 
 		if (!a)
 			continue;
-		line_clear(q->adder, l);
-		line_add(q->adder, l, (struct line){ .function = a->function });
+		*line_adder_lines(q->adder, l, 1) = (struct line){ .function = a->function };
 	}
 }
 

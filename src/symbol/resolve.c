@@ -229,6 +229,21 @@ int resolve(struct resolver *r, struct elf_file *f, const uint64_t *addresses, s
 	return count ? extend(r, f, missing, count, out, err) : 0;
 }
 
+struct file_bytes resolved_take(struct resolved *r)
+{
+	struct file_bytes bytes = r->cached;
+
+	par_wait(&r->storing);
+	if (r->made.n) {
+		bytes = (struct file_bytes){ .p = r->made.p, .n = r->made.n };
+		r->made.p = NULL;
+	} else {
+		r->cached = (struct file_bytes){ 0 };
+	}
+	resolved_release(r);
+	return bytes;
+}
+
 void resolved_release(struct resolved *r)
 {
 	par_wait(&r->storing);

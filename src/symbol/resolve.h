@@ -48,4 +48,7 @@ int resolve(struct resolver *r, struct elf_file *f, const uint64_t *addresses, s
 	    struct resolved *out, struct err *err);
 void resolved_release(struct resolved *r);
 
+/* The same, but the bytes of the table become the caller's, for file_bytes_release(). */
+struct file_bytes resolved_take(struct resolved *r);
+
 #endif /* SYMBOL_RESOLVE_H */
