@@ -5,15 +5,15 @@
  */
 #include "runtime/contention.h"
 
+#include "runtime/caller-stack.h"
 #include "runtime/fork.h"
+#include "runtime/labels.h"
 #include "runtime/lookup.h"
 #include "runtime/next-lock.h"
 #include "runtime/os.h"
 #include "runtime/runtime.h"
-#include "runtime/stacks.h"
 #include "runtime/thread.h"
 #include "runtime/trace.h"
-#include "runtime/unwind.h"
 #include "runtime/waiters.h"
 
 #include <errno.h>
@@ -22,7 +22,6 @@ enum {
 	PER_PAGE = 512, /* rows */
 	PAGES = 512,    /* a quarter of a million rows, 8 MB */
 	LOOKUP_MAX = 4 << 20,
-	OWN_FRAMES = 16, /* at most so many of ours above the host's */
 	WINDOWS = 64,
 	ONE = 1 << 16, /* counts are kept in so many parts */
 };
@@ -31,7 +30,7 @@ enum {
 static const uint64_t RATE_MAX = 1000000000000;
 
 struct row {
-	uint32_t stack;
+	uint32_t stack, labels;
 	uint32_t kind;
 	atomic_ullong count, ns;
 };
@@ -119,10 +118,11 @@ static void in_parent(void)
 	sonde__unlock(&lock);
 }
 
-/* Nobody waits here, and nobody is there to close a window. */
+/* Nobody waits here, and nobody is there to close a window, or to end a trace. */
 static void in_child(void)
 {
 	sonde__waiters_forget();
+	atomic_store(&sonde__trace_run, 0);
 	for (size_t i = 0; i < WINDOWS; i++)
 		rates.windows[i].rate = 0;
 	apply();
@@ -212,7 +212,7 @@ static bool is_same(uint32_t number, const void *key)
 {
 	const struct row *a = row_at(number), *b = key;
 
-	return a->stack == b->stack && a->kind == b->kind;
+	return a->stack == b->stack && a->labels == b->labels && a->kind == b->kind;
 }
 
 static uint32_t add_row(const struct row *key, uint64_t hash)
@@ -232,6 +232,7 @@ static uint32_t add_row(const struct row *key, uint64_t hash)
 	}
 	r = row_at(number);
 	r->stack = key->stack;
+	r->labels = key->labels;
 	r->kind = key->kind;
 	atomic_store_explicit(&row_count, number, memory_order_release);
 	sonde__lookup_add(&lookup, hash, number);
@@ -240,8 +241,8 @@ static uint32_t add_row(const struct row *key, uint64_t hash)
 
 static uint32_t find_row(enum sonde__contention kind, uint32_t stack)
 {
-	struct row key = { .stack = stack, .kind = kind };
-	uint64_t hash = mix((uint64_t)stack << 8 | kind);
+	struct row key = { .stack = stack, .labels = sonde__labels_now(), .kind = kind };
+	uint64_t hash = mix(mix(stack) ^ ((uint64_t)key.labels << 8 | kind));
 	uint32_t number = sonde__lookup_find(&lookup, hash, is_same, &key);
 
 	if (number)
@@ -254,31 +255,13 @@ static uint32_t find_row(enum sonde__contention kind, uint32_t stack)
 	return number;
 }
 
-/* The stack from where the host called; just that place if the unwinder did not come so far. */
-static uint32_t take_stack(const void *caller)
-{
-	uint64_t pcs[OWN_FRAMES + SONDE__DEPTH];
-	size_t n, skip = 0;
-
-	sonde__self(); /* with the bounds of its stack, the unwinder need not ask for each page */
-	n = sonde__unwind(pcs, OWN_FRAMES + SONDE__DEPTH, 0);
-	while (skip < n && skip < OWN_FRAMES && pcs[skip] != (uintptr_t)caller)
-		skip++;
-	if (skip == n || pcs[skip] != (uintptr_t)caller) {
-		pcs[0] = (uintptr_t)caller;
-		n = 1;
-		skip = 0;
-	}
-	return sonde__stack_intern(pcs + skip, n - skip, false);
-}
-
 static void add(enum sonde__contention kind, uint64_t count, uint64_t ns, const void *caller)
 {
 	int saved = errno;
 	uint32_t stack, row;
 
 	sonde__tls.inside++;
-	stack = take_stack(caller);
+	stack = sonde__caller_stack(caller);
 	row = stack ? find_row(kind, stack) : 0;
 	if (row) {
 		atomic_fetch_add_explicit(&row_at(row)->count, count, memory_order_relaxed);
@@ -359,6 +342,7 @@ struct sonde__contention_row *sonde__contention_snapshot(enum sonde__contention 
 			continue;
 		rows[(*n)++] = (struct sonde__contention_row){
 			.stack = r->stack,
+			.labels = r->labels,
 			.count =
 				(double)atomic_load_explicit(&r->count, memory_order_relaxed) / ONE,
 			.ns = atomic_load_explicit(&r->ns, memory_order_relaxed),

@@ -33,7 +33,7 @@ uint64_t sonde__contention_rate_now(enum sonde__contention kind);
 unsigned sonde__contention_open(enum sonde__contention kind, uint64_t rate);
 void sonde__contention_close(unsigned window);
 
-/* A trace begins or ends: then waits are measured, too. */
+/* A trace has begun or ended: meanwhile waits are measured, too. */
 void sonde__contention_look(void);
 
 /*
@@ -46,7 +46,7 @@ void sonde__contention_record(enum sonde__contention kind, uint64_t ns, uint32_t
 void sonde__contention_seed(uint64_t seed);
 
 struct sonde__contention_row {
-	uint32_t stack;
+	uint32_t stack, labels;
 	double count;
 	uint64_t ns;
 };

@@ -12,6 +12,7 @@
 #include "runtime/lock-slow.h"
 
 #include "runtime/measure.h"
+#include "runtime/os.h"
 
 #include <errno.h>
 
@@ -26,6 +27,59 @@ static void end_mutex(const struct sonde__measure *w, int result, const void *ca
 			caller);
 }
 
+enum { CALL = -1 }; /* not the answer: nobody has to wait, but the call has to be made */
+
+#if defined(__GLIBC__)
+
+enum { ROBUST = 16, TID_MASK = 0x3fffffff }; /* in its kind, and in its word */
+
+static bool is_robust(const pthread_mutex_t *m)
+{
+	return m->__data.__kind & ROBUST;
+}
+
+static int look_at_robust(const pthread_mutex_t *m)
+{
+	int owner = __atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED) & TID_MASK;
+
+	return owner == 0 || owner == sonde__tid() ? CALL : EBUSY;
+}
+
+/* A recursive mutex that is locked more than once stays locked.  It is ours, so we may look. */
+static bool stays_locked(const pthread_mutex_t *m)
+{
+	return (m->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE && m->__data.__count > 1;
+}
+
+#else
+
+static bool is_robust(const pthread_mutex_t *m)
+{
+	return false;
+}
+
+static int look_at_robust(const pthread_mutex_t *m)
+{
+	return CALL;
+}
+
+static bool stays_locked(const pthread_mutex_t *m)
+{
+	return false;
+}
+
+#endif
+
+/* The answer there is without waiting, CALL, or EBUSY if this is going to be a wait. */
+static inline int try_mutex(pthread_mutex_t *m)
+{
+	if (!sonde__measures_locks())
+		return CALL;
+	if (__builtin_expect(is_robust(m), 0))
+		return look_at_robust(m);
+	return sonde__next_lock.mutex_trylock(m);
+}
+
 /* Apart, because the way to here is to cost nothing. */
 static __attribute__((noinline)) int wait_mutex(pthread_mutex_t *m, const void *caller)
 {
@@ -38,24 +92,22 @@ static __attribute__((noinline)) int wait_mutex(pthread_mutex_t *m, const void *
 
 int sonde__slow_mutex_lock(pthread_mutex_t *m)
 {
-	int result;
+	int result = try_mutex(m);
 
-	if (!sonde__measures_locks())
-		return sonde__next_lock.mutex_lock(m);
-	result = sonde__next_lock.mutex_trylock(m);
-	if (__builtin_expect(result != EBUSY, 1))
-		return result;
-	return wait_mutex(m, CALLER);
+	if (__builtin_expect(result == 0, 1))
+		return 0;
+	if (result == EBUSY)
+		return wait_mutex(m, CALLER);
+	return result == CALL ? sonde__next_lock.mutex_lock(m) : result;
 }
 
 int sonde__slow_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
 {
 	struct sonde__measure w;
-	int result;
+	int result = try_mutex(m);
 
-	if (!sonde__measures_locks())
+	if (result == CALL)
 		return sonde__next_lock.mutex_timedlock(m, until);
-	result = sonde__next_lock.mutex_trylock(m);
 	if (result != EBUSY)
 		return result;
 	w = sonde__lock_begin(SONDE__WAIT_MUTEX, m);
@@ -68,27 +120,18 @@ int sonde__slow_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until
 int sonde__slow_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *until)
 {
 	struct sonde__measure w;
-	int result;
+	int result = CALL;
 
-	if (!sonde__measures_locks() || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC))
+	if (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC)
+		result = try_mutex(m);
+	if (result == CALL)
 		return sonde__next_lock.mutex_clocklock(m, clock, until);
-	result = sonde__next_lock.mutex_trylock(m);
 	if (result != EBUSY)
 		return result;
 	w = sonde__lock_begin(SONDE__WAIT_MUTEX, m);
 	result = sonde__next_lock.mutex_clocklock(m, clock, until);
 	end_mutex(&w, result, CALLER);
 	return result;
-}
-
-/* A recursive mutex that is locked more than once stays locked.  It is ours, so we may look. */
-static bool stays_locked(const pthread_mutex_t *m)
-{
-#if defined(__GLIBC__)
-	return (m->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE && m->__data.__count > 1;
-#else
-	return false;
-#endif
 }
 
 int sonde__slow_mutex_unlock(pthread_mutex_t *m)

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/contention.h"
+#include "runtime/labels.h"
 #include "runtime/os.h"
 #include "runtime/profiles.h"
 
@@ -32,9 +33,11 @@ static void add_rows(struct sonde__output *o, enum sonde__contention kind)
 	struct sonde__contention_row *rows = sonde__contention_snapshot(kind, &n, &mapped);
 
 	for (size_t i = 0; i < n; i++) {
+		struct sonde__label labels[SONDE__LABEL_SET];
+		size_t nlabels = sonde__labels_expand(rows[i].labels, labels, SONDE__LABEL_SET);
 		int64_t v[SONDE__TYPES] = { (int64_t)rows[i].count, (int64_t)rows[i].ns };
 
-		sonde__output_add(o, rows[i].stack, v, NULL, 0);
+		sonde__output_add(o, rows[i].stack, v, labels, nlabels);
 	}
 	sonde__unmap(rows, mapped);
 	sonde__comment_count(o, atomic_load(&sonde__stats.contention_lost),

@@ -7,12 +7,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "runtime/caller-stack.h"
 #include "runtime/os.h"
 #include "runtime/runtime.h"
-#include "runtime/stacks.h"
 #include "runtime/thread.h"
 #include "runtime/trace.h"
-#include "runtime/unwind.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -44,18 +43,6 @@ static int own_tid(void)
 	return self ? atomic_load_explicit(&self->tid, memory_order_relaxed) : sonde__tid();
 }
 
-/* The stack from where the hook was called on; all of it, if that is not found. */
-static uint32_t take_stack(const void *caller)
-{
-	uint64_t pcs[SONDE__DEPTH];
-	size_t n = sonde__unwind(pcs, SONDE__DEPTH, 0), first = 0;
-
-	while (first < n && pcs[first] != (uintptr_t)caller)
-		first++;
-	first = first < n ? first : 0;
-	return n ? sonde__stack_intern(pcs + first, n - first, false) : 0;
-}
-
 void sonde__trace_wait(enum sonde__wait kind, const void *object, uint64_t begin, uint64_t end,
 		       const void *caller)
 {
@@ -69,7 +56,7 @@ void sonde__trace_wait(enum sonde__wait kind, const void *object, uint64_t begin
 	atomic_store_explicit(&e->object, (uintptr_t)object, memory_order_relaxed);
 	atomic_store_explicit(&e->tid, own_tid(), memory_order_relaxed);
 	atomic_store_explicit(&e->kind, (unsigned)kind, memory_order_relaxed);
-	atomic_store_explicit(&e->stack, take_stack(caller), memory_order_relaxed);
+	atomic_store_explicit(&e->stack, sonde__caller_stack(caller), memory_order_relaxed);
 	atomic_store_explicit(&e->run, run, memory_order_release);
 }
 
