@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -82,6 +83,22 @@ def t_profiling_by_environment_or_configuration():
             for name in ("heap", "allocs", "mutex", "cmdline", "trace"):
                 line = f"DEBUG: registered profiling handler on /debug/pprof/{name}\n"
                 assert (line in p.log()) == (expected == 200), p.log()
+
+
+def t_two_artefacts_only_if_asked_for():
+    env = dict(C_INCLUDE_PATH=ROOT / "include", LIBRARY_PATH=pathlib.Path(LIB).parent)
+    for value, profiled in (("true", True), ("1", True), ("false", False), ("0", False),
+                            ("", False)):
+        folder = TMP / f"build-{value}"
+        shutil.copytree(ROOT / "examples/build-profiled", folder)
+        guest.run("make", "-C", folder, "build", env=clean(BUILD_PROFILED=value, **env))
+        normal, other = folder / "adapter", folder / "adapter-profile"
+        assert normal.exists() and other.exists() == profiled, value
+        assert b"sonde" not in guest.run("nm", normal).stdout
+        assert b"sonde" not in normal.read_bytes()
+        if profiled:
+            assert b" T sonde_start\n" in guest.run("nm", other).stdout
+            assert other.stat().st_size < normal.stat().st_size + (4 << 20)
 
 
 def t_a_build_with_profiles_listens_everywhere():

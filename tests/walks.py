@@ -169,5 +169,5 @@ def t_the_demo_stays_on_a_terminal_until_it_is_interrupted():
 
 
 if __name__ == "__main__":
-    guest.own_network(6060, 8070, 8080, 8081, 8082)
+    guest.own_network(6060, 8070, 8080, 8081)
     sys.exit(guest.main(globals(), sys.argv[7:]))
