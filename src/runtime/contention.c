@@ -12,6 +12,7 @@
 #include "runtime/next-lock.h"
 #include "runtime/os.h"
 #include "runtime/runtime.h"
+#include "runtime/sort.h"
 #include "runtime/thread.h"
 #include "runtime/trace.h"
 #include "runtime/waiters.h"
@@ -298,33 +299,12 @@ void sonde__contention_record(enum sonde__contention kind, uint64_t ns, uint32_t
 
 /* Snapshots. */
 
-static void sift(struct sonde__contention_row *r, size_t root, size_t n)
+/* The longest comes first. */
+static bool is_before(const void *a, const void *b)
 {
-	for (size_t child = 2 * root + 1; child < n; child = 2 * root + 1) {
-		struct sonde__contention_row swap = r[root];
+	const struct sonde__contention_row *x = a, *y = b;
 
-		if (child + 1 < n && r[child + 1].ns < r[child].ns)
-			child++;
-		if (r[child].ns >= swap.ns)
-			return;
-		r[root] = r[child];
-		r[child] = swap;
-		root = child;
-	}
-}
-
-/* Heap sort: no memory, no recursion, no bad case. */
-static void sort_rows(struct sonde__contention_row *r, size_t n)
-{
-	for (size_t i = n / 2; i-- > 0;)
-		sift(r, i, n);
-	for (size_t end = n; end > 1; end--) {
-		struct sonde__contention_row swap = r[0];
-
-		r[0] = r[end - 1];
-		r[end - 1] = swap;
-		sift(r, 0, end - 1);
-	}
+	return x->ns > y->ns;
 }
 
 struct sonde__contention_row *sonde__contention_snapshot(enum sonde__contention kind, size_t *n,
@@ -348,6 +328,6 @@ struct sonde__contention_row *sonde__contention_snapshot(enum sonde__contention 
 			.ns = atomic_load_explicit(&r->ns, memory_order_relaxed),
 		};
 	}
-	sort_rows(rows, *n);
+	sonde__sort(rows, *n, sizeof(*rows), is_before);
 	return rows;
 }

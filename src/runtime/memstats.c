@@ -195,7 +195,7 @@ void sonde__memstats_collect(void)
 
 static void fill_sizes(struct sonde__memstats *s, const struct estimate *e)
 {
-	enum { LARGEST = 36 }; /* of 512 GB */
+	enum { LARGEST = 28 }; /* up to 2 GB: Go has them in 32 bits */
 
 	for (size_t i = 0; i < LARGEST; i++) {
 		struct sonde__size_count *to = &s->by_size[i];

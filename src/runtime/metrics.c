@@ -176,7 +176,7 @@ void sonde__metrics_page(struct sonde__buf *b)
 	add(b, "sonde_mutex_fraction", "gauge",
 	    "One in so many waits for locks is sampled; 0: none.",
 	    sonde__contention_rate_now(SONDE__MUTEX));
-	add(b, "sonde_block_rate_ns", "gauge", "Nanoseconds of waiting per sample; 0: none.",
+	add(b, "sonde_block_rate", "gauge", "Nanoseconds of waiting per sample; 0: none.",
 	    sonde__contention_rate_now(SONDE__BLOCK));
 	add(b, "sonde_contention_samples_total", "counter", "Waits sampled, mutex and block.",
 	    atomic_load(&s->contention_samples));

@@ -11,6 +11,7 @@
 #include "runtime/os.h"
 #include "runtime/peak.h"
 #include "runtime/profiles.h"
+#include "runtime/sort.h"
 
 static size_t count_heap(void)
 {
@@ -186,8 +187,16 @@ static void add_counts(struct sonde__buf *b, uint64_t objects, uint64_t bytes, u
 			  (unsigned long long)alloc_bytes);
 }
 
+/* What has most in use comes first. */
+static bool is_before(const void *a, const void *b)
+{
+	const struct sonde__heap_row *x = a, *y = b;
+
+	return live(x) * x->size > live(y) * y->size;
+}
+
 /* Raw counts: readers scale them by the rate in the first line. */
-static void text_rows(struct sonde__buf *b, const struct sonde__heap_row *r, size_t n)
+static void text_rows(struct sonde__buf *b, struct sonde__heap_row *r, size_t n)
 {
 	unsigned long long rate = sonde__heap_rate();
 	uint64_t sums[4] = { 0 };
@@ -198,6 +207,7 @@ static void text_rows(struct sonde__buf *b, const struct sonde__heap_row *r, siz
 		sums[2] += r[i].allocs;
 		sums[3] += r[i].allocs * r[i].size;
 	}
+	sonde__sort(r, n, sizeof(*r), is_before);
 	sonde__buf_text(b, "heap profile: ");
 	add_counts(b, sums[0], sums[1], sums[2], sums[3]);
 	sonde__buf_format(b, " heap/%llu\n", 2 * rate);
@@ -220,6 +230,8 @@ static void heap_text(struct sonde__buf *b, const struct sonde__request *rq, int
 	text_rows(b, r, n);
 	sonde__unmap(r, mapped);
 	sonde__memstats_text(b, &s);
+	sonde__buf_text(b, "\n");
+	sonde__text_mappings(b);
 }
 
 static void peak_text(struct sonde__buf *b, const struct sonde__request *rq, int64_t debug)
@@ -232,6 +244,7 @@ static void peak_text(struct sonde__buf *b, const struct sonde__request *rq, int
 	(void)debug;
 	text_rows(b, r, n);
 	sonde__unmap(r, mapped);
+	sonde__text_mappings(b);
 }
 
 #define HEAP                                                                                       \
