@@ -32,6 +32,7 @@ static const struct {
 	{ "goroutine", "Stack traces of all current threads" },
 	{ "heap", "A sampling of memory allocations of live objects. You can specify the gc GET "
 		  "parameter to give back what allocators keep before taking the heap sample." },
+	{ "memstats", "Memory statistics in the words of Go's runtime.MemStats, as JSON" },
 	{ "mutex", "Stack traces of holders of contended mutexes" },
 	{ "peak", "The heap when there was most of it" },
 	{ "profile",
