@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 
 import guest
@@ -45,10 +46,13 @@ def labelled(what, *args, program=None, **env):
     with guest.started(program or built(), what, *args, env=env, stdout=subprocess.PIPE,
                        text=True) as p:
         lines = []
+        limit = threading.Timer(guest.LIMIT, p.kill)
+        limit.start()
         for line in p.stdout:
             if line == "ready\n":
                 break
             lines.append(line)
+        limit.cancel()
         assert p.poll() is None, f"{what} ended: {p.returncode}"
         yield port, lines
 
@@ -75,7 +79,7 @@ def samples(file, *options):
             section = "samples"
         elif line.startswith("Locations"):
             break
-        elif section and re.match(r"\s*-?\d+\s+-?\d+.*:", line):
+        elif section and re.match(r"[\s\d-]*\d: ", line):
             found.append(([int(n) for n in line.partition(":")[0].split()], {}))
         elif section and found:
             found[-1][1].update(re.findall(r"(\w+):\[(.*?)\]", line))
@@ -149,6 +153,24 @@ def t_a_forked_child_has_the_labels_and_sets_its_own():
     with labelled("forks", f"127.0.0.1:{port}") as _:
         got = live(profile(port))
     assert got == {"job=parent": [(1 * SIZE, 1), (2 * SIZE, 1)], "job=child": [(3 * SIZE, 1)]}, got
+
+
+def t_threads_show_their_labels():
+    with labelled("cpu") as (port, _):
+        file = profile(port, "goroutine")
+        texts = [guest.fetch(port, f"/debug/pprof/goroutine?debug={n}")[1].decode() for n in (1, 2)]
+    got = [labels for _, labels in samples(file)]
+    assert sorted(labels.get("tenant", "") for labels in got) == ["", "acme"], got
+    for text in texts:
+        assert text.count('"tenant":"acme"') == 1, text
+
+
+def t_waits_carry_the_labels_of_the_one_they_are_blamed_on():
+    with labelled("locks", SONDE_MUTEX_FRACTION=1, SONDE_BLOCK_RATE=1) as (port, _):
+        mutex, block = profile(port, "mutex", "mutex"), profile(port, "block", "block")
+    assert "holder" in {labels.get("role") for _, labels in samples(mutex, "-focus=hold")}
+    assert "waiter" in {labels.get("role") for _, labels in samples(block, "-focus=locks")}
+    assert not any(labels.get("role") == "waiter" for _, labels in samples(mutex, "-focus=hold"))
 
 
 def t_an_exception_ends_the_scope():

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sonde.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,6 +204,46 @@ static void peak(void)
 	ready();
 }
 
+enum { ROUNDS = 5 };
+
+static pthread_mutex_t fought_over = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int held, wanted, done; /* rounds */
+
+static void *hold(void *arg)
+{
+	SONDE_LABEL("role", "holder");
+
+	for (int i = 1; i <= ROUNDS; i++) {
+		pthread_mutex_lock(&fought_over);
+		atomic_store(&held, i);
+		while (atomic_load(&wanted) < i)
+			usleep(1000);
+		usleep(50000);
+		pthread_mutex_unlock(&fought_over);
+		while (atomic_load(&done) < i)
+			usleep(1000);
+	}
+	return arg;
+}
+
+static void locks(void)
+{
+	SONDE_LABEL("role", "waiter");
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, hold, NULL);
+	for (int i = 1; i <= ROUNDS; i++) {
+		while (atomic_load(&held) < i)
+			usleep(1000);
+		atomic_store(&wanted, i);
+		pthread_mutex_lock(&fought_over);
+		pthread_mutex_unlock(&fought_over);
+		atomic_store(&done, i);
+	}
+	pthread_join(thread, NULL);
+	ready();
+}
+
 /* As long as a key and a value may be, and eight of them. */
 static void longest(void)
 {
@@ -249,7 +290,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} parts[] = { { "heap", heap },       { "cpu", cpu },   { "threads", threads },
 		      { "ages", ages },       { "peak", peak }, { "grows", grows },
-		      { "numbers", numbers }, { "mix", mix },   { "longest", longest } };
+		      { "numbers", numbers }, { "mix", mix },   { "longest", longest },
+		      { "locks", locks } };
 
 	for (size_t i = 0; argc > 1 && i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (strcmp(argv[1], parts[i].name) == 0)
