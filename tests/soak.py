@@ -4,7 +4,7 @@
 usage: soak.py --sonde PROGRAM --lib LIBRARY [NAME...]
 
 Every case starts a program of Debian's, or one that was written to be difficult, with a heap rate
-of 16 KiB and CPU profiles at 1000 Hz, and gives it work: it must not crash, not hang, and answer
+of 16 KiB, CPU profiles at 1000 Hz and every wait measured, and gives it work: it must not crash, not hang, and answer
 exactly as it does alone.  SONDE_SOAK_SECONDS (120) is for all cases together.
 
 SPDX-License-Identifier: Apache-2.0
@@ -27,12 +27,15 @@ SONDE, LIB = guest.argument("sonde"), guest.argument("lib")
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = float(os.environ.get("SONDE_SOAK_SECONDS", "120"))
 PATHS = ("/debug/pprof/profile?seconds=1&hz=1000", "/debug/pprof/heap", "/debug/pprof/allocs",
-         "/debug/pprof/heap?gc=1", "/debug/pprof/heap?age=1", "/debug/pprof/peak", "/debug/pprof/", "/metrics", "/debug/pprof/heap?seconds=1",
-         "/debug/pprof/heap?symbolize=0", "/debug/pprof/symbol", "/debug/pprof/goroutine")
+         "/debug/pprof/heap?gc=1", "/debug/pprof/heap?age=1", "/debug/pprof/peak", "/debug/pprof/",
+         "/metrics", "/debug/pprof/heap?seconds=1", "/debug/pprof/heap?symbolize=0",
+         "/debug/pprof/symbol", "/debug/pprof/goroutine", "/debug/pprof/mutex", "/debug/pprof/block",
+         "/debug/pprof/block?debug=1", "/debug/pprof/mutex?seconds=1&rate=1")
 
 
 def soaked(port):
-    return guest.guest_env(LIB, port, SONDE_HEAP_RATE=16384, SONDE_CPU_HZ=1000)
+    return guest.guest_env(LIB, port, SONDE_HEAP_RATE=16384, SONDE_CPU_HZ=1000,
+                           SONDE_MUTEX_FRACTION=1, SONDE_BLOCK_RATE=1)
 
 
 class Hammer(threading.Thread):

@@ -24,6 +24,7 @@ enum {
 	PAGES = 512,    /* a quarter of a million rows, 8 MB */
 	LOOKUP_MAX = 4 << 20,
 	WINDOWS = 64,
+	TIMED = 64,    /* one of so many samples is timed */
 	ONE = 1 << 16, /* counts are kept in so many parts */
 };
 
@@ -256,21 +257,34 @@ static uint32_t find_row(enum sonde__contention kind, uint32_t stack)
 	return number;
 }
 
+static void sum(atomic_ullong *to, uint64_t n)
+{
+	atomic_fetch_add_explicit(to, n, memory_order_relaxed);
+}
+
+static void add_to_row(enum sonde__contention kind, uint64_t count, uint64_t ns, const void *caller)
+{
+	uint32_t stack = sonde__caller_stack(caller);
+	uint32_t row = stack ? find_row(kind, stack) : 0;
+
+	if (row) {
+		sum(&row_at(row)->count, count);
+		sum(&row_at(row)->ns, ns);
+	}
+	sum(row ? &sonde__stats.contention_samples : &sonde__stats.contention_lost, 1);
+}
+
 static void add(enum sonde__contention kind, uint64_t count, uint64_t ns, const void *caller)
 {
 	int saved = errno;
-	uint32_t stack, row;
+	uint64_t before =
+		atomic_load_explicit(&sonde__stats.contention_samples, memory_order_relaxed);
+	uint64_t start = before % TIMED == 0 ? sonde__now() : 0;
 
 	sonde__tls.inside++;
-	stack = sonde__caller_stack(caller);
-	row = stack ? find_row(kind, stack) : 0;
-	if (row) {
-		atomic_fetch_add_explicit(&row_at(row)->count, count, memory_order_relaxed);
-		atomic_fetch_add_explicit(&row_at(row)->ns, ns, memory_order_relaxed);
-	}
-	atomic_fetch_add_explicit(row ? &sonde__stats.contention_samples
-				      : &sonde__stats.contention_lost,
-				  1, memory_order_relaxed);
+	add_to_row(kind, count, ns, caller);
+	if (start)
+		sum(&sonde__stats.own_ns, (sonde__now() - start) * TIMED);
 	sonde__tls.inside--;
 	errno = saved;
 }

@@ -34,7 +34,7 @@ void sonde__waiters_leave(const void *lock, uint64_t start, uint64_t now, enum s
 /*
  * The lock is about to be given back at 'now': how long all its waiters have waited together, to be
  * charged to whoever does that; 0: nobody did.  '*ended' is for how many waits this is the end: one
- * of them, or 'all'.
+ * of them, or 'all'; one more for each time that a waiter was passed over.
  */
 uint64_t sonde__waiters_take(const void *lock, uint64_t now, bool all, uint32_t *ended);
 

@@ -347,7 +347,6 @@ APART static void wait_with_mutex(void)
 	sleep_ms(HOLD_MS);
 	charge(&holder, waiters, WAITERS, 1);
 	pthread_cond_timedwait(&cond, &mutex, &until);
-	pthread_mutex_unlock(&mutex);
 	END;
 }
 
@@ -365,6 +364,7 @@ APART static void wait_cond(void)
 static void play_cond(void)
 {
 	wait_with_mutex();
+	pthread_mutex_unlock(&mutex);
 	join_all(waiters, WAITERS);
 	tell("mutex", "wait_with_mutex", &holder);
 	waiting.ns = 0;
