@@ -31,11 +31,15 @@ LIBRARIES = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcma
 HOST = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +94,27 @@ static void start_threads(int n)
 	usleep(300000);
 }
 
+/* From here on, what only few programs do is the end of this one. */
+static int filter(void)
+{
+	static const int deadly[] = { __NR_mincore, __NR_getrusage, __NR_clone, __NR_clone3,
+				      __NR_timer_create, __NR_perf_event_open };
+	struct sock_filter f[32];
+	struct sock_fprog program = { 0, f };
+	int n = 0;
+
+	f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0);
+	for (unsigned i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++) {
+		f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, deadly[i], 0, 1);
+		f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	}
+	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	program.len = n;
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	/* In all threads. */
+	return (int)syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+}
+
 static void fork_child(int ms)
 {
 	pid_t child = fork();
@@ -125,6 +150,8 @@ int main(void)
 			start_threads(n);
 		else if (sscanf(line, "fork %d", &n) == 1)
 			fork_child(n);
+		else if (strcmp(line, "filter") == 0)
+			printf("%d\n", filter());
 		else if (strcmp(line, "tell") == 0)
 			tell();
 		else if (strncmp(line, "chroot ", 7) == 0)
@@ -533,6 +560,26 @@ def t_without_proc_the_line_says_so():
                 break
         assert re.search(r"MemStats: Alloc: \d+ MiB, .*, DebugGC: false,  \*\*\*\*\* Process memory info "
                          r"unavailable: /proc/self/statm: \w.*\n$", line), line
+
+
+def filtered(**env):
+    with host(**env) as p:
+        p.tell("threads 2")
+        if p.tell("filter") != "0":
+            raise Skip("there are no filters")
+        p.tell("grow 1000 10000")
+        s = check_json(memstats(p))
+        assert s["StackInuse"] == s["StackSys"] > 8 * MIB and s["HeapSys"] > 10000000, s
+        assert fetch(p.port, "/metrics")[0] == 200
+        return s
+
+
+def t_behind_a_filter_nothing_rare_is_called():
+    filtered(SONDE_MEMLOG="20ms")
+
+
+def t_behind_a_filter_no_thread_is_started():
+    near("HeapAlloc", filtered(SONDE_HEAP_RATE="1")["HeapAlloc"], 10000000)
 
 
 def t_an_allocator_that_hangs_does_not_take_us_with_it():

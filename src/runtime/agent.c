@@ -326,10 +326,10 @@ static void wind_up(void)
 	sonde__unlock(&agent.lock);
 	sonde__heap_set_rate(0);
 	work_on_mounted(true);
-	sonde__aside_stop();
 	sonde__contention_set_rate(SONDE__MUTEX, 0);
 	sonde__contention_set_rate(SONDE__BLOCK, 0);
 	sonde__server_close(sonde__now() + DRAIN_MS * ms);
+	sonde__aside_stop();
 }
 
 static void *run_agent(void *unused)

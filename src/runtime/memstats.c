@@ -236,9 +236,10 @@ static void fill_calls(struct sonde__memstats *s, const struct sonde__allocator_
 static void guess_heap(struct sonde__memstats *s, const struct estimate *e)
 {
 	uint64_t present = minus(s->process.anon + s->process.swap, s->stack_inuse);
+	uint64_t live = live_bytes(e);
 
-	s->heap_sys = last.count.knows_heap ? last.count.sys : present;
-	s->heap_alloc = sonde__heap_rate() ? at_most(live_bytes(e), s->heap_sys) : s->heap_sys;
+	s->heap_sys = last.count.knows_heap ? last.count.sys : present > live ? present : live;
+	s->heap_alloc = sonde__heap_rate() ? at_most(live, s->heap_sys) : s->heap_sys;
 }
 
 /* What the allocator said, and what has changed since by all that is known without it. */
