@@ -172,15 +172,23 @@ static bool insert_locked(struct stripe *s, uint64_t hash, uint64_t p, uint64_t 
 			  uint64_t *missed)
 {
 	struct entry *e = find(atomic_load_explicit(&s->table, memory_order_relaxed), hash, p);
+	bool roomy, fresh;
+	uintptr_t table;
 
 	if (e) {
 		*missed = atomic_exchange_explicit(&e->mark, mark, memory_order_relaxed);
 		return true;
 	}
-	if (!has_room(s))
+	roomy = has_room(s);
+	table = atomic_load_explicit(&s->table, memory_order_relaxed);
+	if (!table)
 		return false;
-	e = find_room(atomic_load_explicit(&s->table, memory_order_relaxed), hash);
-	s->used += atomic_load_explicit(&e->p, memory_order_relaxed) == nothing;
+	e = find_room(table, hash);
+	/* What is full still has the places of those that have gone. */
+	fresh = atomic_load_explicit(&e->p, memory_order_relaxed) == nothing;
+	if (fresh && !roomy)
+		return false;
+	s->used += fresh;
 	s->live++;
 	store(e, p, mark);
 	return true;
