@@ -43,9 +43,10 @@ fuzz-night:
 bench:
 	tools/setup bench
 	$(MAKE) build
-	ninja -C build bench/gen-profile bench/unwind-bench bench/lock-bench \
-		bench/empty-locks.so tests/resolve-tool
+	ninja -C build bench/gen-profile bench/unwind-bench bench/malloc-bench bench/empty-hooks.so \
+		bench/lock-bench bench/empty-locks.so tests/resolve-tool
 	bench/run
+	bench/malloc --peers
 	bench/runtime
 	bench/locks
 
