@@ -23,7 +23,7 @@ struct daemon_command {
 	int (*run)(const struct args *args);
 };
 
-extern const struct daemon_command command_store, command_verbs;
+extern const struct daemon_command command_collect, command_store, command_verbs;
 
 /* Not 0 when the program has been asked to end. */
 extern volatile sig_atomic_t daemon_stop;

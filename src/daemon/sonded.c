@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 static const struct daemon_command *const commands[] = {
+	&command_collect,
 	&command_store,
 	&command_verbs,
 	NULL,

@@ -1,0 +1,158 @@
+/*
+ * target.c - a program whose profiles are fetched over HTTP
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "daemon/target.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/xalloc.h"
+#include "profile/decode.h"
+#include "profile/profile.h"
+#include "source/unpack.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { TOKEN_MAX = 64 << 10, COMM_MAX = 64 };
+static const size_t body_max = (size_t)1 << 30, content_max = (size_t)4 << 30;
+
+static bool waits(const struct target *t, struct str kind, uint64_t *rate)
+{
+	*rate = str_is(kind, "mutex") ? t->mutex : str_is(kind, "block") ? t->block : 0;
+	return *rate > 0 || str_is(kind, "profile") || str_is(kind, "trace");
+}
+
+char *target_url(const struct target *t, struct str base, struct str kind)
+{
+	static const struct str path = { "/debug/pprof", 12 };
+	AUTO(freep) char *rates = NULL;
+	uint64_t rate;
+
+	while (base.n && base.p[base.n - 1] == '/')
+		base.n--;
+	if (!waits(t, kind, &rate))
+		return mem_printf("%.*s%s/%.*s", STR_ARG(base), str_ends(base, path) ? "" : path.p,
+				  STR_ARG(kind));
+	rates = rate ? mem_printf("&rate=%" PRIu64, rate) : mem_str(STR(""));
+	return mem_printf("%.*s%s/%.*s?seconds=%" PRId64 "%s", STR_ARG(base),
+			  str_ends(base, path) ? "" : path.p, STR_ARG(kind), t->seconds, rates);
+}
+
+/* Reads it as the tool would, and forgets it again. */
+static int check_profile(const struct http_response *rs, struct err *err)
+{
+	struct file_bytes b = { 0 };
+	struct profile *p = NULL;
+	int rc;
+
+	b.p = mem_new(rs->nbody, 1);
+	memcpy(b.p, rs->body, rs->nbody);
+	b.n = rs->nbody;
+	rc = unpack(&b, content_max, NULL, NULL, err);
+	if (rc == 0)
+		rc = profile_decode((struct str){ b.p, b.n }, NULL, NULL, &p, err);
+	profile_free(p);
+	file_bytes_release(&b);
+	return rc < 0 ? err_wrap(err, rc, "what came is no profile") : 0;
+}
+
+static int check_answer(const struct http_response *rs, struct str kind, struct err *err)
+{
+	if (rs->status != 200)
+		return http_refusal(rs, err);
+	if (rs->nbody == 0)
+		return err_set(err, -EBADMSG, "the answer is empty");
+	if (str_is(kind, "trace"))
+		return 0;
+	return check_profile(rs, err);
+}
+
+static char *authorization(const struct target *t, struct err *err, int *rc)
+{
+	AUTO(freep) char *path = mem_str(t->token_file);
+	struct file_bytes b;
+	char *header;
+
+	*rc = 0;
+	if (!t->token_file.n)
+		return NULL;
+	*rc = file_read(path, TOKEN_MAX, &b, err);
+	if (*rc < 0)
+		return NULL;
+	header = mem_printf("Authorization: Bearer %.*s",
+			    STR_ARG(str_trim((struct str){ b.p, b.n })));
+	file_bytes_release(&b);
+	return header;
+}
+
+int target_fetch(const struct target *t, struct str base, struct str kind, struct http_line *line,
+		 const volatile sig_atomic_t *stop, struct http_response *rs, struct err *err)
+{
+	AUTO(freep) char *url = target_url(t, base, kind);
+	AUTO(freep) char *cert = mem_str(t->cert), *key = mem_str(t->key), *ca = mem_str(t->ca);
+	AUTO(freep) char *auth = NULL;
+	const char *headers[2] = { NULL };
+	uint64_t rate;
+	struct http_request rq = {
+		.url = url,
+		.headers = headers,
+		.wait_ms = t->timeout_ms + (waits(t, kind, &rate) ? t->seconds * 1000 : 0),
+		.stall_ms = t->timeout_ms,
+		.max_body = body_max,
+		.tls = { cert, key, ca, t->insecure },
+		.line = line,
+		.stop = stop,
+	};
+	int rc;
+
+	*rs = (struct http_response){ 0 };
+	auth = authorization(t, err, &rc);
+	headers[0] = auth;
+	if (rc == 0)
+		rc = http_fetch(&rq, rs, err);
+	if (rc < 0)
+		return rc;
+	rc = check_answer(rs, kind, err);
+	if (rc < 0) {
+		http_response_release(rs);
+		return err_wrap(err, rc, url);
+	}
+	return 0;
+}
+
+/* The name of a process: of its file, or the shorter one that the kernel has. */
+static bool is_process(const char *pid, struct str name)
+{
+	char path[64], exe[4096];
+	struct file_bytes b;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%s/exe", pid);
+	n = readlink(path, exe, sizeof(exe));
+	if (n > 0 && str_eq(str_base((struct str){ exe, (size_t)n }), name))
+		return true;
+	(void)snprintf(path, sizeof(path), "/proc/%s/comm", pid);
+	if (file_read(path, COMM_MAX, &b, NULL) < 0)
+		return false;
+	n = str_eq(str_trim((struct str){ b.p, b.n }), name);
+	file_bytes_release(&b);
+	return n != 0;
+}
+
+bool process_runs(struct str name)
+{
+	DIR *proc = opendir("/proc");
+	bool found = false;
+
+	for (struct dirent *e = proc ? readdir(proc) : NULL; e && !found; e = readdir(proc))
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
+			found = is_process(e->d_name, name);
+	if (proc)
+		closedir(proc);
+	return found;
+}
