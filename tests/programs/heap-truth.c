@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/heap.h"
+#include "runtime/labels.h"
 #include "runtime/os.h"
 #include "runtime/runtime.h"
 
@@ -86,6 +87,19 @@ __attribute__((noinline)) static void long_and_short(struct truth *t, uint64_t r
 		allocate(t, 1000 + (size_t)(i % 7) * 5000, i % 3 == 0, rate);
 }
 
+/* The same in rows of their own: more of them, each with fewer samples to round. */
+__attribute__((noinline)) static void with_labels(struct truth *t, uint64_t rate)
+{
+	char value[8];
+
+	for (int i = 0; i < LIVED; i++) {
+		snprintf(value, sizeof(value), "%d", i / 3 % 50);
+		sonde__labels_set("request", value);
+		allocate(t, 1000 + (size_t)(i % 7) * 5000, i % 3 == 0, rate);
+	}
+	sonde__labels_use(0);
+}
+
 typedef void workload_fn(struct truth *t, uint64_t rate);
 
 static const struct {
@@ -95,6 +109,7 @@ static const struct {
 	{ "mixed", mix_sizes },
 	{ "small-and-huge", small_and_huge },
 	{ "long-and-short", long_and_short },
+	{ "labelled", with_labels },
 };
 enum { WORKLOADS = sizeof(workloads) / sizeof(workloads[0]) };
 
