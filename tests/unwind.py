@@ -19,7 +19,7 @@ import subprocess
 import tempfile
 
 PARTS = ["eh-cfa", "eh-frame", "eh-section", "fork", "modules", "os", "runtime", "unwind",
-         "unwind-new"]
+         "unwind-frame", "unwind-new"]
 
 # Compiler, options, arguments of the program.
 CASES = [(cc, f"{level} {frame}".strip(), "")

@@ -195,11 +195,11 @@ bool sonde__task_still(const struct sonde__task *before)
 {
 	struct sonde__task now = { .tid = before->tid };
 
+	if (before->runs && read_schedstat(&now))
+		return now.runs == before->runs;
 	read_call(&now);
-	read_schedstat(&now);
 	return now.blocked && now.call == before->call && now.sp == before->sp &&
-	       now.pc == before->pc && now.runs == before->runs &&
-	       memcmp(now.args, before->args, sizeof(now.args)) == 0;
+	       now.pc == before->pc && memcmp(now.args, before->args, sizeof(now.args)) == 0;
 }
 
 bool sonde__task_blocks(int tid, int signal)

@@ -34,7 +34,7 @@ void sonde__tasks(void (*found)(int tid, void *context), void *context);
 bool sonde__task_read(struct sonde__task *t, int tid);
 /* Only the times, and 'runs': the cheap part.  False: it is gone. */
 bool sonde__task_times(struct sonde__task *t);
-/* Only what tells whether it is still in the same call, and has not run since 'before'. */
+/* Whether it has slept ever since it was read; as far as can be seen, where 'runs' is not known. */
 bool sonde__task_still(const struct sonde__task *before);
 /* Whether it blocks that signal; also where that cannot be known. */
 bool sonde__task_blocks(int tid, int signal);

@@ -169,13 +169,21 @@ static bool may_ask(struct sonde__dump_thread *t, const struct sonde__dump *d)
 	return true;
 }
 
+/* It may have gone to sleep since it was seen running: then it is better left alone. */
+static bool is_asleep(int tid)
+{
+	struct sonde__task now;
+
+	return sonde__task_read(&now, tid) && now.blocked && !goes_on(&now);
+}
+
 static void send_signal(const struct place *p, uint32_t number)
 {
 	siginfo_t info = { .si_signo = SIGPROF, .si_code = SI_QUEUE };
 	unsigned question = atomic_load(&p->state);
 	long pid = sonde__syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
 
-	if (question < FIRST_QUESTION)
+	if (question < FIRST_QUESTION || is_asleep(p->tid))
 		return;
 	info.si_pid = (pid_t)pid;
 	info.si_value.sival_ptr = (void *)(uintptr_t)value_of(question, number);

@@ -13,12 +13,17 @@
 #include "runtime/unwind.h"
 
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 
 enum {
 	THREADS_MAX = 1 << 16,
 	COPY = 256 << 10, /* bytes of a stack that are looked at */
 	FIRST_COPY = 8 << 10,
 	TRIES = 3,
+	LOOKS = 3,
+	PAUSE_US = 500,
+	LEFT_MAX = 256, /* more than that, and they are not about to sleep */
 };
 
 const char *sonde__pseudo_name(uint64_t pc)
@@ -69,6 +74,42 @@ static void read_stack(struct sonde__dump_thread *t, const struct sonde__fd *mem
 		    !sonde__task_read(&t->task, t->task.tid))
 			return;
 		bytes = COPY;
+	}
+}
+
+static void read_stacks(struct sonde__dump *d, char *copy)
+{
+	for (size_t i = 0; i < d->n; i++)
+		read_stack(&d->at[i], &d->mem, copy);
+}
+
+/*
+ * Most threads that are seen awake are about to sleep again.  A signal would come just when they
+ * do, and break off what they sleep in: so only those get one that are awake each time we look.
+ */
+static bool any_left(const struct sonde__dump *d)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		left += d->at[i].stack == 0;
+	return left > 0 && left < LEFT_MAX;
+}
+
+static void sleep_a_little(void)
+{
+	struct timespec t = { .tv_nsec = PAUSE_US * 1000 };
+
+	sonde__syscall(SYS_nanosleep, (long)&t, 0, 0, 0, 0, 0);
+}
+
+static void look_once_more(struct sonde__dump *d, char *copy)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		struct sonde__dump_thread *t = &d->at[i];
+
+		if (t->stack == 0 && sonde__task_read(&t->task, t->task.tid))
+			read_stack(t, &d->mem, copy);
 	}
 }
 
@@ -193,10 +234,14 @@ struct sonde__dump *sonde__dump_take(void)
 	}
 	find_records(d);
 	sonde__mem_open(&d->mem);
-	for (size_t i = 0; i < d->n; i++)
-		read_stack(&d->at[i], &d->mem, copy);
-	sonde__unmap(copy, COPY);
+	read_stacks(d, copy);
+	for (int i = 0; i < LOOKS && any_left(d); i++) {
+		sleep_a_little();
+		look_once_more(d, copy);
+	}
 	sonde__dump_ask(d);
+	look_once_more(d, copy);
+	sonde__unmap(copy, COPY);
 	drop_gone(d);
 	return d;
 }

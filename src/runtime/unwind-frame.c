@@ -178,13 +178,13 @@ uint64_t sonde__frame_distance(uint64_t pc, reader *read, const void *context)
 	size_t end = pc - at < LOOK ? (size_t)(pc - at) : LOOK;
 
 	if (at == 0 || at >= pc || !read(at, code, sizeof(code), context))
-		return 0;
+		return UINT64_MAX;
 	for (size_t i = 0, length; i < end; i += length) {
 		distance += grows_by(code + i, &length);
 		if (length == 0)
 			break;
 	}
-	return distance % 8 == 0 ? distance : 0;
+	return distance % 8 == 0 ? distance : UINT64_MAX;
 }
 
 /* A call goes to shortly before the frame is set up, or to a stub, which may lead there. */
@@ -232,7 +232,7 @@ uint64_t sonde__frame_distance(uint64_t pc, reader *read, const void *context)
 	(void)pc;
 	(void)read;
 	(void)context;
-	return 0;
+	return UINT64_MAX;
 }
 
 bool sonde__calls(uint64_t pc, uint64_t callee, reader *read, const void *context)

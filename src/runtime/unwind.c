@@ -487,7 +487,7 @@ static bool find_frame_pointer(struct walk *w, uint32_t rule, const struct sonde
 	if (w->fp != NOT_KNOWN || rule_kind(rule) != RULE_FP)
 		return false;
 	distance = sonde__frame_distance(w->pc, s->read, s->context);
-	if (distance == 0 || !load(w, w->sp + distance, &saved) ||
+	if (distance == UINT64_MAX || !load(w, w->sp + distance, &saved) ||
 	    !load(w, w->sp + distance + 8, &pc) || !sonde__calls(pc, w->pc, s->read, s->context))
 		return false;
 	w->fp = w->sp + distance;

@@ -76,8 +76,8 @@ size_t sonde__unwind_still(const struct sonde__still *s, uint64_t *pcs, size_t m
 
 /*
  * unwind-frame.c: how far above the stack pointer the frame pointer is in the function that is to
- * be returned to at 'pc', from its first instructions; 0: not known.  Whether the instruction
- * before 'pc' calls the function that 'callee' is in, as far as that can be seen.
+ * be returned to at 'pc', from its first instructions; UINT64_MAX: not known.  Whether the
+ * instruction before 'pc' calls the function that 'callee' is in, as far as that can be seen.
  */
 uint64_t sonde__frame_distance(uint64_t pc, bool (*read)(uint64_t, void *, size_t, const void *),
 			       const void *context);
