@@ -178,8 +178,8 @@ def t_texts_say_the_same():
             rows = [(int(a), int(b)) for a, b in re.findall(r"^(\d+) (\d+) @ 0x", text, re.M)]
             assert rows == sorted(rows, key=lambda r: -r[0]) and rows, rows
             _, _, count, ns = next(w for w in want if w[0] == kind)
-            assert abs(rows[0][0] - ns) < ns * WITHIN and rows[0][1] == count, (rows, want)
             total = sum(r[0] for r in rows)
+            assert abs(total - ns) < ns * WITHIN and sum(r[1] for r in rows) >= count, (rows, want)
             for reader in READERS:
                 seen = sum(top(reader, file, "delay").values())
                 assert abs(seen - total) < 1000, (reader, seen, total)
@@ -218,7 +218,7 @@ def t_one_request_measures_for_its_seconds():
         assert top([SONDE], file, "contentions").get("hold_mutex", 0) > 0
         file = profile(port, "block?seconds=1&rate=1", "delta.pb.gz")
         assert top([SONDE], file, "contentions").get("want_mutex", 0) > 0
-        assert rate(port, "sonde_mutex_fraction") == 0 and rate(port, "sonde_block_rate_ns") == 0
+        assert rate(port, "sonde_mutex_fraction") == 0 and rate(port, "sonde_block_rate") == 0
         before = total(port, "mutex")
         time.sleep(0.3)
         assert total(port, "mutex") == before, "it goes on"

@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define APART __attribute__((noinline, noclone))
+#define APART __attribute__((noinline))
 /* So that no call above is a jump, and no two functions are the same. */
 #define END __asm__ volatile("# %0" : : "i"(__LINE__))
 
