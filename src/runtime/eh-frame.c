@@ -10,6 +10,7 @@
 
 #include "runtime/eh-cfa.h"
 #include "runtime/os.h"
+#include "runtime/sort.h"
 
 #include <errno.h>
 
@@ -281,42 +282,22 @@ static size_t list_entries(struct builder *b)
 	return n;
 }
 
-static void sift(struct entry *e, size_t n, size_t i)
+static bool is_before(const void *a, const void *b)
 {
-	for (;;) {
-		size_t child = 2 * i + 1;
-		struct entry t = e[i];
+	const struct entry *x = a, *y = b;
 
-		if (child >= n)
-			return;
-		if (child + 1 < n && e[child + 1].pc > e[child].pc)
-			child++;
-		if (e[child].pc <= t.pc)
-			return;
-		e[i] = e[child];
-		e[child] = t;
-		i = child;
-	}
+	return x->pc < y->pc;
 }
 
-/* Linkers keep the order of the code nearly always; heap sort needs no memory where not. */
+/* Linkers keep the order of the code nearly always. */
 static void sort_entries(struct entry *e, size_t n)
 {
 	size_t i = 1;
 
 	while (i < n && e[i - 1].pc <= e[i].pc)
 		i++;
-	if (i >= n)
-		return;
-	for (i = n / 2; i > 0; i--)
-		sift(e, n, i - 1);
-	for (i = n - 1; i > 0; i--) {
-		struct entry t = e[0];
-
-		e[0] = e[i];
-		e[i] = t;
-		sift(e, i, 0);
-	}
+	if (i < n)
+		sonde__sort(e, n, sizeof(*e), is_before);
 }
 
 /* Makes room for one more row. */

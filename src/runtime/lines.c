@@ -10,6 +10,7 @@
 #include "runtime/line-program.h"
 #include "runtime/os.h"
 #include "runtime/output.h"
+#include "runtime/sort.h"
 #include "runtime/unwind.h"
 
 #include <string.h>
@@ -110,36 +111,11 @@ static void search(const struct sonde__module *m, struct sonde__spot *spots, siz
 		keep(&spots[i], m);
 }
 
-static void sift(struct sonde__spot *s, size_t root, size_t n)
+static bool is_before(const void *a, const void *b)
 {
-	for (;;) {
-		size_t child = root * 2 + 1;
-		struct sonde__spot swap;
+	const struct sonde__spot *x = a, *y = b;
 
-		if (child >= n)
-			return;
-		if (child + 1 < n && s[child].pc < s[child + 1].pc)
-			child++;
-		if (s[root].pc >= s[child].pc)
-			return;
-		swap = s[root];
-		s[root] = s[child];
-		s[child] = swap;
-		root = child;
-	}
-}
-
-static void sort_spots(struct sonde__spot *s, size_t n)
-{
-	for (size_t i = n / 2; i-- > 0;)
-		sift(s, i, n);
-	for (size_t end = n; end > 1; end--) {
-		struct sonde__spot swap = s[0];
-
-		s[0] = s[end - 1];
-		s[end - 1] = swap;
-		sift(s, 0, end - 1);
-	}
+	return x->pc < y->pc;
 }
 
 /* Those that are not known yet, by address in memory. */
@@ -153,7 +129,8 @@ static void gather(struct sonde__buf *to, const uint64_t *pcs, size_t n)
 			continue;
 		sonde__buf_add(to, &s, sizeof(s));
 	}
-	sort_spots((struct sonde__spot *)(void *)to->p, to->n / sizeof(struct sonde__spot));
+	sonde__sort(to->p, to->n / sizeof(struct sonde__spot), sizeof(struct sonde__spot),
+		    is_before);
 }
 
 void sonde__lines_find(const uint64_t *pcs, size_t n)

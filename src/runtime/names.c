@@ -11,6 +11,7 @@
 #include "runtime/buf.h"
 #include "runtime/os.h"
 #include "runtime/output.h"
+#include "runtime/sort.h"
 #include "runtime/unwind.h"
 
 #include <string.h>
@@ -91,46 +92,15 @@ static void read_symbols(struct table *t, const struct sonde__binary *b, const E
 }
 
 /* By address; of several at one address the one to be shown comes last. */
-static bool before(const struct symbol *a, const struct symbol *b)
+static bool is_before(const void *x, const void *y)
 {
+	const struct symbol *a = x, *b = y;
+
 	if (a->start != b->start)
 		return a->start < b->start;
 	if (a->size != b->size)
 		return a->size < b->size;
 	return a->strings != b->strings ? a->strings < b->strings : a->name_at > b->name_at;
-}
-
-static void sift(struct symbol *s, size_t root, size_t n)
-{
-	for (;;) {
-		size_t child = root * 2 + 1;
-		struct symbol swap;
-
-		if (child >= n)
-			return;
-		if (child + 1 < n && before(&s[child], &s[child + 1]))
-			child++;
-		if (!before(&s[root], &s[child]))
-			return;
-		swap = s[root];
-		s[root] = s[child];
-		s[child] = swap;
-		root = child;
-	}
-}
-
-/* Heap sort: no memory, no recursion, no bad case. */
-static void sort_symbols(struct symbol *s, size_t n)
-{
-	for (size_t i = n / 2; i-- > 0;)
-		sift(s, i, n);
-	for (size_t end = n; end > 1; end--) {
-		struct symbol swap = s[0];
-
-		s[0] = s[end - 1];
-		s[end - 1] = swap;
-		sift(s, 0, end - 1);
-	}
 }
 
 static size_t symbol_count(const Elf64_Shdr *sh)
@@ -194,7 +164,7 @@ static void read_table(struct table *t)
 		return;
 	read_sections(t, debug, SHT_SYMTAB, debug == b ? OF_FILE : OF_DEBUG_FILE);
 	read_sections(t, b, SHT_DYNSYM, EXPORTED);
-	sort_symbols(t->symbols, t->n);
+	sonde__sort(t->symbols, t->n, sizeof(*t->symbols), is_before);
 }
 
 static bool same_module(const struct table *t, const struct sonde__module *m)
