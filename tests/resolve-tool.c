@@ -1,7 +1,7 @@
 /*
  * resolve-tool.c - the frames of addresses, for tests and measurements
  *
- *	resolve-tool [-c FOLDER] [-d FOLDERS] FILE < ADDRESSES
+ *	resolve-tool [-q] [-c FOLDER] [-d FOLDERS] FILE < ADDRESSES
  *
  * Addresses are hexadecimal, one to a line, in any order.  Each is answered by a line with the
  * address, in ascending order, and one line for each frame, the innermost first:
@@ -9,7 +9,7 @@
  *	\t<function>\t<file>\t<line>\t<column>\t<start line>
  *
  * FOLDERS are where to look for debug information, with colons between them; FOLDER is the cache,
- * as the tool uses it, and without one there is none.
+ * as the tool uses it, and without one there is none.  -q finds all that, and prints nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +27,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, INPUT_MAX = 1 << 30 };
+enum {
+	DIGIT_BITS = 11,
+	DIGITS = 1 << DIGIT_BITS,
+	INPUT_MAX = 1 << 30,
+	AHEAD = 8, /* frames, for memory to come near */
+};
 
 struct list {
 	uint64_t *v;
@@ -151,12 +156,16 @@ static void print_frame(struct out *o, struct shown f)
 
 static void print_found(struct out *o, const struct list *l, const struct elf_frames *all)
 {
+	size_t end = all->first[l->n];
+
 	for (size_t i = 0; i < l->n; i++) {
 		print_address(o, l->v[i]);
 		for (size_t k = all->first[i]; k < all->first[i + 1]; k++) {
 			const struct elf_frame *f = &all->frames[k];
 			const struct elf_function *in = &all->functions[f->function];
 
+			if (k + AHEAD < end)
+				__builtin_prefetch(all->functions[f[AHEAD].function].name.p);
 			print_frame(o, (struct shown){ in->name, in->file, f->line, f->column,
 						       in->start_line });
 		}
@@ -184,36 +193,42 @@ static void print_table(struct out *o, const struct list *l, const struct frame_
 
 /* ------------------------------------------------------------------ resolving */
 
+struct plan {
+	struct elf_search search;
+	const char *cache; /* or NULL */
+	bool quiet;
+};
+
 /* From the binary. */
-static int look(struct elf_file *f, const struct elf_search *search, const struct list *l,
-		struct out *o, struct err *err)
+static int look(struct elf_file *f, const struct plan *plan, const struct list *l, struct out *o,
+		struct err *err)
 {
 	struct elf_frames frames;
-	int rc = elf_resolve(f, search, l->v, l->n, &frames, err);
+	int rc = elf_resolve(f, &plan->search, l->v, l->n, &frames, err);
 
-	if (rc == 0)
+	if (rc == 0 && !plan->quiet)
 		print_found(o, l, &frames);
 	elf_frames_release(&frames);
 	return rc;
 }
 
 /* From the cache, or from the binary into the cache. */
-static int look_up(struct elf_file *f, const struct elf_search *search, const char *cache,
-		   const struct list *l, struct out *o, struct err *err)
+static int look_up(struct elf_file *f, const struct plan *plan, const struct list *l, struct out *o,
+		   struct err *err)
 {
-	struct symbolize_options options = { .debug_folders = search->debug_folders,
-					     .cache_folder = cache };
+	struct symbolize_options options = { .debug_folders = plan->search.debug_folders,
+					     .cache_folder = plan->cache };
 	struct resolver r = { .options = &options };
 	struct resolved found = { 0 };
 	int rc = resolve(&r, f, l->v, l->n, &found, err);
 
-	if (rc == 0)
+	if (rc == 0 && !plan->quiet)
 		print_table(o, l, &found.table);
 	resolved_release(&found);
 	return rc;
 }
 
-static int answer(const char *path, const struct elf_search *search, const char *cache)
+static int answer(const char *path, const struct plan *plan)
 {
 	AUTO(elf_closep) struct elf_file *f = NULL;
 	struct list l = { 0 };
@@ -225,8 +240,7 @@ static int answer(const char *path, const struct elf_search *search, const char 
 	if (rc == 0)
 		rc = read_addresses(&l, &err);
 	if (rc == 0)
-		rc = cache ? look_up(f, search, cache, &l, &o, &err)
-			   : look(f, search, &l, &o, &err);
+		rc = (plan->cache ? look_up : look)(f, plan, &l, &o, &err);
 	if (rc < 0)
 		fprintf(stderr, "resolve-tool: %s\n", err.msg);
 	else
@@ -238,21 +252,23 @@ static int answer(const char *path, const struct elf_search *search, const char 
 
 int main(int argc, char **argv)
 {
-	struct elf_search search = { 0 };
-	const char *cache = NULL;
+	struct plan plan = { 0 };
 	int c;
 
-	for (c = getopt(argc, argv, "c:d:"); c != -1; c = getopt(argc, argv, "c:d:")) {
+	for (c = getopt(argc, argv, "c:d:q"); c != -1; c = getopt(argc, argv, "c:d:q")) {
 		if (c == 'd')
-			search.debug_folders = optarg;
+			plan.search.debug_folders = optarg;
 		else if (c == 'c')
-			cache = optarg;
+			plan.cache = optarg;
+		else if (c == 'q')
+			plan.quiet = true;
 		else
 			return 2;
 	}
 	if (optind + 1 != argc) {
-		fprintf(stderr, "usage: resolve-tool [-c FOLDER] [-d FOLDERS] FILE < ADDRESSES\n");
+		fprintf(stderr,
+			"usage: resolve-tool [-q] [-c FOLDER] [-d FOLDERS] FILE < ADDRESSES\n");
 		return 2;
 	}
-	return answer(argv[optind], &search, cache);
+	return answer(argv[optind], &plan);
 }

@@ -75,6 +75,7 @@ struct maker {
 	const struct node_options *o;
 	struct table index;
 	uint32_t *files; /* per function: its file as nodes show it, NONE if not known yet */
+	uint32_t *nodes; /* the same, its node; NULL where that depends on more */
 	struct arena scratch;
 };
 
@@ -155,6 +156,29 @@ static uint32_t node_for(struct maker *m, struct node_info info)
 	return n->n++;
 }
 
+/* The node of a line.  Where only functions count, each is looked up once. */
+static uint32_t node_of(struct maker *m, const struct location *l, const struct line *ln)
+{
+	struct node_info info;
+	uint32_t node;
+
+	if (m->nodes && m->nodes[ln->function] != NONE)
+		return m->nodes[ln->function];
+	info = info_of(m, l, ln);
+	node = node_for(m, info);
+	if (m->nodes && info.name)
+		m->nodes[ln->function] = node;
+	return node;
+}
+
+static uint32_t *per_function(const struct profile *p)
+{
+	uint32_t *map = mem_new((size_t)p->nfunctions + 1, sizeof(*map));
+
+	memset(map, 0xff, p->nfunctions * sizeof(*map));
+	return map;
+}
+
 static void add_frames(struct maker *m, const struct location *l, uint32_t *frames)
 {
 	struct nodes *n = m->n;
@@ -163,7 +187,7 @@ static void add_frames(struct maker *m, const struct location *l, uint32_t *fram
 	if (l->nlines == 0)
 		n->frame[(*frames)++] = node_for(m, info_of(m, l, NULL));
 	for (uint32_t i = skip; i < l->nlines; i++) {
-		uint32_t node = node_for(m, info_of(m, l, &n->p->lines[l->line + i]));
+		uint32_t node = node_of(m, l, &n->p->lines[l->line + i]);
 
 		n->frame[(*frames)++] = node;
 		if (i + 1 < l->nlines)
@@ -185,8 +209,9 @@ void nodes_init(struct nodes *n, struct profile *p, const struct node_options *o
 	n->frame = mem_new(most, sizeof(*n->frame));
 	n->lead = mem_new(p->nlocations, sizeof(*n->lead));
 	n->inlined = mem_zeroed(most, 1);
-	m.files = mem_new(p->nfunctions, sizeof(*m.files));
-	memset(m.files, 0xff, p->nfunctions * sizeof(*m.files));
+	m.files = per_function(p);
+	if (!o->lines && !o->addresses && !o->objfiles)
+		m.nodes = per_function(p);
 	table_init(&m.index, p->nfunctions);
 	arena_init(&m.scratch, PROFILE_BUDGET);
 	for (uint32_t i = 0; i < p->nlocations; i++) {
@@ -198,6 +223,7 @@ void nodes_init(struct nodes *n, struct profile *p, const struct node_options *o
 	table_release(&m.index);
 	arena_release(&m.scratch);
 	free(m.files);
+	free(m.nodes);
 }
 
 void nodes_release(struct nodes *n)
