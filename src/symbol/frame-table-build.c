@@ -21,6 +21,9 @@
 enum {
 	TEXT_MEMO = 1 << 10, /* texts by where they are */
 	BATCH = 32,          /* functions, for memory to come near */
+	AHEAD = 8,           /* texts, for the same reason */
+	PREFETCHED = 256,    /* bytes of them */
+	CACHE_LINE = 64,
 	FEW_FUNCTIONS = 256, /* not worth a thread */
 };
 
@@ -64,6 +67,13 @@ struct builder {
 };
 
 /* ------------------------------------------------------------------ texts */
+
+/* Says that a text will be read soon. */
+static void prefetch_text(struct str s)
+{
+	for (size_t at = 0; at < s.n && at < PREFETCHED; at += CACHE_LINE)
+		__builtin_prefetch(s.p + at);
+}
 
 static uint64_t hash_text(struct str s)
 {
@@ -224,11 +234,14 @@ static void add_frames(struct builder *b, const struct frame_table *old, const u
 static void name_some(int part, void *ctx)
 {
 	struct builder *b = ctx;
+	size_t ahead = (size_t)b->width * AHEAD;
 
 	for (size_t i = (size_t)part; i < b->ncandidates; i += (size_t)b->width) {
 		const struct elf_function *f = &b->fresh[i];
 		struct candidate *c = &b->candidates[i];
 
+		if (ahead < b->ncandidates - i)
+			prefetch_text(f[ahead].name);
 		c->file = f->file;
 		c->start_line = f->start_line;
 		c->name = f->name.n ? without_version(f->name) : STR("");
@@ -302,6 +315,8 @@ static void print_texts(const struct builder *b, struct out *o)
 		start = end + 1;
 	}
 	for (size_t i = 0; i < b->ntexts; i++) {
+		if (AHEAD < b->ntexts - i)
+			prefetch_text(b->texts[i + AHEAD]);
 		out_str(o, b->texts[i]);
 		out_char(o, '\0');
 	}
