@@ -17,12 +17,15 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/out.h"
+#include "base/par.h"
 #include "base/xalloc.h"
+#include "elf/dwarf.h"
 #include "elf/elf-file.h"
 #include "elf/elf-lines.h"
 #include "symbol/resolve.h"
 #include "symbol/symbolize.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -31,7 +34,8 @@ enum {
 	DIGIT_BITS = 11,
 	DIGITS = 1 << DIGIT_BITS,
 	INPUT_MAX = 1 << 30,
-	AHEAD = 8, /* frames, for memory to come near */
+	AHEAD = 8,     /* frames, for memory to come near */
+	PRINTED = 512, /* addresses at a time */
 };
 
 struct list {
@@ -154,41 +158,93 @@ static void print_frame(struct out *o, struct shown f)
 	out_char(o, '\n');
 }
 
-static void print_found(struct out *o, const struct list *l, const struct elf_frames *all)
+/* What there is to print: one of the two. */
+struct answer {
+	const struct list *l;
+	const struct elf_frames *frames;
+	const struct frame_table *table;
+	struct out *o;
+	atomic_size_t next; /* part that nobody has taken yet */
+	pthread_mutex_t lock;
+	pthread_cond_t moved;
+	size_t turn; /* part that is to be printed next */
+};
+
+static void print_found(struct out *o, const struct elf_frames *all, size_t i)
 {
-	size_t end = all->first[l->n];
+	size_t end = all->first[all->n];
 
-	for (size_t i = 0; i < l->n; i++) {
-		print_address(o, l->v[i]);
-		for (size_t k = all->first[i]; k < all->first[i + 1]; k++) {
-			const struct elf_frame *f = &all->frames[k];
-			const struct elf_function *in = &all->functions[f->function];
+	for (size_t k = all->first[i]; k < all->first[i + 1]; k++) {
+		const struct elf_frame *f = &all->frames[k];
+		const struct elf_function *in = &all->functions[f->function];
 
-			if (k + AHEAD < end)
-				__builtin_prefetch(all->functions[f[AHEAD].function].name.p);
-			print_frame(o, (struct shown){ in->name, in->file, f->line, f->column,
-						       in->start_line });
-		}
+		if (k + AHEAD < end)
+			__builtin_prefetch(all->functions[f[AHEAD].function].name.p);
+		print_frame(o, (struct shown){ in->name, in->file, f->line, f->column,
+					       in->start_line });
 	}
 }
 
-static void print_table(struct out *o, const struct list *l, const struct frame_table *t)
+static void print_table(struct out *o, const struct frame_table *t, size_t at)
 {
-	size_t at = 0;
+	for (size_t k = t->first[at]; k < t->first[at + 1]; k++) {
+		const struct table_frame *f = &t->frames[k];
+		const struct table_function *in = &t->functions[f->function];
 
-	for (size_t i = 0; i < l->n; i++) {
-		print_address(o, l->v[i]);
-		while (t->addresses[at] < l->v[i])
-			at++;
-		for (size_t k = t->first[at]; k < t->first[at + 1]; k++) {
-			const struct table_frame *f = &t->frames[k];
-			const struct table_function *in = &t->functions[f->function];
-
-			print_frame(o, (struct shown){ frame_table_text(t, in->name),
-						       frame_table_text(t, in->file), f->line,
-						       f->column, in->start_line });
-		}
+		print_frame(o, (struct shown){ frame_table_text(t, in->name),
+					       frame_table_text(t, in->file), f->line, f->column,
+					       in->start_line });
 	}
+}
+
+static void print_part(const struct answer *a, size_t from, struct out *o)
+{
+	const struct frame_table *t = a->table;
+	size_t at = t ? first_from(t->addresses, t->n, a->l->v[from]) : 0;
+
+	for (size_t i = from; i < from + PRINTED && i < a->l->n; i++) {
+		print_address(o, a->l->v[i]);
+		if (!t) {
+			print_found(o, a->frames, i);
+			continue;
+		}
+		while (t->addresses[at] < a->l->v[i])
+			at++;
+		print_table(o, t, at);
+	}
+}
+
+/* Makes parts on each processor, and writes them in order. */
+static void print_some(int i, void *ctx)
+{
+	struct answer *a = ctx;
+	struct out part;
+
+	(void)i;
+	out_init(&part, 0);
+	for (;;) {
+		size_t which = atomic_fetch_add(&a->next, 1);
+
+		if (which * PRINTED >= a->l->n)
+			break;
+		part.n = 0;
+		print_part(a, which * PRINTED, &part);
+		pthread_mutex_lock(&a->lock);
+		while (a->turn != which)
+			pthread_cond_wait(&a->moved, &a->lock);
+		out_str(a->o, out_view(&part));
+		a->turn++;
+		pthread_cond_broadcast(&a->moved);
+		pthread_mutex_unlock(&a->lock);
+	}
+	out_release(&part);
+}
+
+static void print(struct answer *a)
+{
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->moved, NULL);
+	par_run(par_width(), print_some, a);
 }
 
 /* ------------------------------------------------------------------ resolving */
@@ -207,7 +263,7 @@ static int look(struct elf_file *f, const struct plan *plan, const struct list *
 	int rc = elf_resolve(f, &plan->search, l->v, l->n, &frames, err);
 
 	if (rc == 0 && !plan->quiet)
-		print_found(o, l, &frames);
+		print(&(struct answer){ .l = l, .o = o, .frames = &frames });
 	elf_frames_release(&frames);
 	return rc;
 }
@@ -223,12 +279,12 @@ static int look_up(struct elf_file *f, const struct plan *plan, const struct lis
 	int rc = resolve(&r, f, l->v, l->n, &found, err);
 
 	if (rc == 0 && !plan->quiet)
-		print_table(o, l, &found.table);
+		print(&(struct answer){ .l = l, .o = o, .table = &found.table });
 	resolved_release(&found);
 	return rc;
 }
 
-static int answer(const char *path, const struct plan *plan)
+static int resolve_all(const char *path, const struct plan *plan)
 {
 	AUTO(elf_closep) struct elf_file *f = NULL;
 	struct list l = { 0 };
@@ -270,5 +326,5 @@ int main(int argc, char **argv)
 			"usage: resolve-tool [-q] [-c FOLDER] [-d FOLDERS] FILE < ADDRESSES\n");
 		return 2;
 	}
-	return answer(argv[optind], &plan);
+	return resolve_all(argv[optind], &plan);
 }

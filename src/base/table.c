@@ -8,6 +8,7 @@
 #include "base/xalloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void table_init(struct table *t, size_t expected)
 {
@@ -22,6 +23,12 @@ void table_release(struct table *t)
 {
 	free(t->slots);
 	*t = (struct table){ 0 };
+}
+
+void table_clear(struct table *t)
+{
+	memset(t->slots, 0, (t->mask + 1) * sizeof(*t->slots));
+	t->used = 0;
 }
 
 void table_rebuild(struct table *t, uint64_t (*rehash)(uint32_t value, const void *ctx),

@@ -40,6 +40,8 @@ struct probe {
 /* An empty table with room for about 'expected' entries.  Ends the program when out of memory. */
 void table_init(struct table *t, size_t expected);
 void table_release(struct table *t);
+/* Takes all entries out. */
+void table_clear(struct table *t);
 
 static inline struct probe table_probe(const struct table *t, uint64_t hash)
 {

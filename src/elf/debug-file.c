@@ -355,15 +355,15 @@ void debug_read_symbols(struct debug_file *d)
 }
 
 /* The debug file's table is the full one; that of the binary may be for the loader only. */
-struct str debug_find_symbol(const struct debug_file *d, uint64_t address)
+struct str debug_find_symbol(const struct debug_file *d, uint64_t address, struct debug_symbols *at)
 {
 	const struct elf_symbol *s = NULL;
 
 	if (d->split.f)
-		s = elf_find_symbol(d->split.f, address + d->shift);
+		s = elf_next_symbol(d->split.f, address + d->shift, &at->split);
 	if (!s && d->mini)
-		s = elf_find_symbol(d->mini, address);
+		s = elf_next_symbol(d->mini, address, &at->mini);
 	if (!s)
-		s = elf_find_symbol(d->main.f, address);
+		s = elf_next_symbol(d->main.f, address, &at->main);
 	return s ? s->name : STR("");
 }

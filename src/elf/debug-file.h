@@ -43,8 +43,14 @@ void debug_release(struct debug_file *d);
 
 /* Reads the names of functions. */
 void debug_read_symbols(struct debug_file *d);
+/* Where symbols were found last, for addresses in ascending order; all zero at first. */
+struct debug_symbols {
+	size_t split, mini, main;
+};
+
 /* The name of the function at an address of the binary; "" if there is none. */
-struct str debug_find_symbol(const struct debug_file *d, uint64_t address);
+struct str debug_find_symbol(const struct debug_file *d, uint64_t address,
+			     struct debug_symbols *at);
 
 /* Finds the sections of DWARF in an image; 'suffix' is "" or ".dwo". */
 void dwarf_find_sections(struct image *im, const char *suffix, struct dwarf_sections *s);

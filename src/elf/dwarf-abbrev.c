@@ -15,6 +15,8 @@
 enum {
 	CACHE_FORMS = 1 << 20, /* more than this many are not kept at a time */
 	CODE_MAX = 1 << 20,    /* abbreviations in one table */
+	ABBREVS_FIRST = 256,   /* room for so many at first */
+	FORMS_FIRST = 2048,    /* the same */
 };
 
 static enum attribute attribute_of(uint64_t code)
@@ -157,6 +159,10 @@ static bool read_table(struct cursor *c, struct abbrevs *t)
 {
 	bool sorted = true;
 
+	t->cap = ABBREVS_FIRST;
+	t->list = mem_new(t->cap, sizeof(*t->list));
+	t->cap_forms = FORMS_FIRST;
+	t->forms = mem_new(t->cap_forms, sizeof(*t->forms));
 	for (;;) {
 		struct abbrev a = { .code = read_uleb(c) };
 
@@ -245,33 +251,55 @@ static struct abbrevs *read_new(struct dwarf_reader *r, const struct dwarf_unit 
 	t->is64 = u->is64;
 	if (!read_table(&c, t))
 		t->n = 0;
+	t->cap = t->n + 1; /* there may be many small ones */
+	t->list = mem_grow(t->list, t->cap, sizeof(*t->list));
+	t->cap_forms = t->nforms + 1;
+	t->forms = mem_grow(t->forms, t->cap_forms, sizeof(*t->forms));
 	if (!dwarf_pay(r, before - cursor_left(&c)))
 		t->n = 0;
 	return t;
 }
 
+/* A table that has been read already; where it is to be put if there is none. */
+static const struct abbrevs *find_table(const struct dwarf_reader *r, const struct dwarf_unit *u,
+					struct probe *at)
+{
+	*at = table_probe(&r->index, hash_offset(u->abbrev));
+	while (table_next(&r->index, at)) {
+		if (is_of(r->cache[at->value], u))
+			return r->cache[at->value];
+	}
+	return NULL;
+}
+
+static const struct abbrevs *add_table(struct dwarf_reader *r, const struct dwarf_unit *u,
+				       const struct probe *at)
+{
+	struct abbrevs *t = read_new(r, u);
+
+	table_put(&r->index, at, (uint32_t)r->ncache);
+	vec_push(r->cache, r->ncache, r->cap_cache, t);
+	r->cached_forms += t->nforms + t->n + 8;
+	return t;
+}
+
 const struct abbrevs *dwarf_abbrevs(struct dwarf_reader *r, const struct dwarf_unit *u)
 {
-	struct abbrevs *t;
+	const struct abbrevs *t = NULL;
 	struct probe at;
 
 	if (r->last && is_of(r->last, u))
 		return r->last->n ? r->last : NULL;
-	if (r->cached_forms > CACHE_FORMS)
-		empty_cache(r);
-	table_reserve(&r->index, rehash, r);
-	at = table_probe(&r->index, hash_offset(u->abbrev));
-	while (table_next(&r->index, &at)) {
-		t = r->cache[at.value];
-		if (is_of(t, u)) {
-			r->last = t;
-			return t->n ? t : NULL;
-		}
+	if (r->shared)
+		t = find_table(r->shared, u, &at);
+	if (!t) {
+		if (r->cached_forms > CACHE_FORMS)
+			empty_cache(r);
+		table_reserve(&r->index, rehash, r);
+		t = find_table(r, u, &at);
 	}
-	t = read_new(r, u);
-	table_put(&r->index, &at, (uint32_t)r->ncache);
-	vec_push(r->cache, r->ncache, r->cap_cache, t);
-	r->cached_forms += t->nforms + t->n + 8;
+	if (!t)
+		t = add_table(r, u, &at);
 	r->last = t;
 	return t->n ? t : NULL;
 }

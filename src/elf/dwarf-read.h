@@ -126,43 +126,42 @@ static inline uint64_t read_sized(struct cursor *c, unsigned size)
 	}
 }
 
-/* Bits beyond the 64th are dropped. */
-static inline uint64_t read_uleb(struct cursor *c)
+/* Bits beyond the 64th are dropped; '*shift' becomes how many there are. */
+static inline uint64_t read_leb(struct cursor *c, unsigned *shift)
 {
 	uint64_t v = 0;
-	unsigned shift = 0;
 	uint8_t b;
 
+	*shift = 0;
 	do {
 		if (c->p == c->end) {
 			cursor_fail(c);
 			return 0;
 		}
 		b = *c->p++;
-		if (shift < 64)
-			v |= (uint64_t)(b & 0x7f) << shift;
-		shift += 7;
+		if (*shift < 64)
+			v |= (uint64_t)(b & 0x7f) << *shift;
+		*shift += 7;
 	} while (b & 0x80);
 	return v;
 }
 
+/* Nearly all of them have one byte. */
+static inline uint64_t read_uleb(struct cursor *c)
+{
+	unsigned shift;
+
+	if (c->p != c->end && *c->p < 0x80)
+		return *c->p++;
+	return read_leb(c, &shift);
+}
+
 static inline int64_t read_sleb(struct cursor *c)
 {
-	uint64_t v = 0;
-	unsigned shift = 0;
-	uint8_t b;
+	unsigned shift;
+	uint64_t v = read_leb(c, &shift);
 
-	do {
-		if (c->p == c->end) {
-			cursor_fail(c);
-			return 0;
-		}
-		b = *c->p++;
-		if (shift < 64)
-			v |= (uint64_t)(b & 0x7f) << shift;
-		shift += 7;
-	} while (b & 0x80);
-	if (shift < 64 && (b & 0x40))
+	if (!c->bad && shift < 64 && v >> (shift - 1) & 1)
 		v |= ~(uint64_t)0 << shift;
 	return (int64_t)v;
 }

@@ -232,6 +232,7 @@ struct dwarf_range {
 /* What a reader needs room for, and may use over and over. */
 struct dwarf_reader {
 	uint64_t allowance; /* how many more bytes and list entries may be looked at */
+	const struct dwarf_reader *shared; /* or NULL: another one, at rest, whose tables will do */
 	struct abbrevs **cache;
 	size_t ncache, cap_cache;
 	struct table index; /* into 'cache' */

@@ -87,6 +87,11 @@ int elf_read_symbols(struct elf_file *f, struct err *err);
  * reaches to the next one, or to the end of its section.
  */
 const struct elf_symbol *elf_find_symbol(const struct elf_file *f, uint64_t address);
+/*
+ * The same for one of many addresses in ascending order: '*at' is 0 at first, and where the last
+ * one was found.
+ */
+const struct elf_symbol *elf_next_symbol(const struct elf_file *f, uint64_t address, size_t *at);
 
 /*
  * elf_functions() is every function of the table that elf_read_symbols() takes, aliases and all, by

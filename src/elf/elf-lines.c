@@ -234,8 +234,7 @@ static uint64_t rehash(uint32_t value, const void *ctx)
 static void forget(struct worker *w)
 {
 	w->nknown = 0;
-	table_release(&w->index);
-	table_init(&w->index, 1024);
+	table_clear(&w->index);
 }
 
 /* Finds or makes what is known of a scope's function. */
@@ -454,11 +453,12 @@ static void find_symbols(int i, void *ctx)
 {
 	struct resolver *s = ctx;
 	const struct share *h = &s->shares[i];
+	struct debug_symbols at = { 0 };
 	struct elf_function ignored;
 	uint32_t line;
 
 	for (size_t k = h->from; k < h->to; k++) {
-		s->symbols[k] = debug_find_symbol(s->debug, s->wanted[k]);
+		s->symbols[k] = debug_find_symbol(s->debug, s->wanted[k], &at);
 		s->first[k + 1] = s->found[k].count;
 		if (s->found[k].count == 0)
 			s->first[k + 1] = plain_function(s, k, &ignored, &line);
@@ -517,6 +517,16 @@ static void take_frames(const struct resolver *s, struct share *h, size_t i)
 	}
 }
 
+/* Says that the name of an address's outermost function will be looked at soon. */
+static void prefetch_name(const struct resolver *s, const struct found *f)
+{
+	const struct worker *w = &s->workers[f->worker];
+
+	if (f->count)
+		__builtin_prefetch(
+			w->functions[w->frames[f->first + f->count - 1].function].name.p);
+}
+
 /* Writes the frames of a share's addresses. */
 static void take_share(int i, void *ctx)
 {
@@ -527,6 +537,8 @@ static void take_share(int i, void *ctx)
 
 	h->of = NO_FUNCTION;
 	for (size_t k = h->from; k < h->to; k++) {
+		if (BATCH < h->to - k)
+			prefetch_name(s, &s->found[k + BATCH]);
 		if (s->found[k].count) {
 			take_frames(s, h, k);
 		} else if (plain_function(s, k, &f, &line)) {
@@ -595,13 +607,15 @@ static void answer(struct resolver *s, struct elf_frames *out)
 	join_functions(s, out);
 }
 
-static void start_workers(struct resolver *s, struct elf_frames *out, uint64_t allowance)
+static void start_workers(struct resolver *s, struct elf_frames *out, uint64_t allowance,
+			  const struct dwarf_reader *shared)
 {
 	s->nworkers = par_width();
 	if ((size_t)s->nworkers > s->ntasks)
 		s->nworkers = s->ntasks ? (int)s->ntasks : 1;
 	for (int i = 0; i < s->nworkers; i++) {
 		dwarf_reader_init(&s->workers[i].r, allowance, s->debug->code_start);
+		s->workers[i].r.shared = shared;
 		table_init(&s->workers[i].index, 1024);
 		s->workers[i].nameless.name = STR("");
 		s->workers[i].arena = &out->more[i];
@@ -667,11 +681,11 @@ int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint6
 	s.symbols = mem_new(n + 1, sizeof(*s.symbols));
 	dwarf_reader_init(&r, allowance, s.debug->code_start);
 	plan(&s, &r);
-	dwarf_reader_release(&r);
-	start_workers(&s, out, allowance);
+	start_workers(&s, out, allowance, &r);
 	par_run(s.nworkers, work, &s);
 	answer(&s, out);
 	release_workers(&s);
+	dwarf_reader_release(&r);
 	free(s.tasks);
 	free(s.order);
 	free(s.by_unit);

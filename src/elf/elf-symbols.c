@@ -17,6 +17,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+enum { NEAR = 8 }; /* symbols to look at before searching */
+
 /* Code: addresses from 'start' to before 'end' that a section covers. */
 struct section {
 	uint64_t start, end;
@@ -358,7 +360,8 @@ int elf_functions(struct elf_file *f, struct elf_symbol **out, size_t *n, struct
 	return 0;
 }
 
-const struct elf_symbol *elf_find_symbol(const struct elf_file *f, uint64_t address)
+/* The first symbol that ends behind the address. */
+static size_t first_behind(const struct elf_file *f, uint64_t address)
 {
 	size_t low = 0, high = f->nsymbols;
 
@@ -370,5 +373,25 @@ const struct elf_symbol *elf_find_symbol(const struct elf_file *f, uint64_t addr
 		else
 			high = middle;
 	}
-	return low < f->nsymbols && f->symbols[low].start <= address ? &f->symbols[low] : NULL;
+	return low;
+}
+
+const struct elf_symbol *elf_next_symbol(const struct elf_file *f, uint64_t address, size_t *at)
+{
+	size_t i = *at;
+
+	for (size_t n = 0; n < NEAR && i < f->nsymbols && f->symbols[i].end <= address; n++)
+		i++;
+	if (i >= f->nsymbols || f->symbols[i].end <= address ||
+	    (i > 0 && f->symbols[i - 1].end > address))
+		i = first_behind(f, address);
+	*at = i;
+	return i < f->nsymbols && f->symbols[i].start <= address ? &f->symbols[i] : NULL;
+}
+
+const struct elf_symbol *elf_find_symbol(const struct elf_file *f, uint64_t address)
+{
+	size_t at = f->nsymbols;
+
+	return elf_next_symbol(f, address, &at);
 }
