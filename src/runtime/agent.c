@@ -67,7 +67,8 @@ static struct {
 	uint64_t off_at, next_poll, cpu_before;
 	uint64_t next_look, pause;
 	atomic_bool orphan; /* a child of a process that has an agent */
-	long parent;        /* the process it came from */
+	bool forked; /* a child, which may have inherited the loader's lock, locked for ever */
+	long parent; /* the process it came from */
 	char *cmdline;
 	size_t ncmdline, mapped_cmdline;
 } agent;
@@ -101,7 +102,8 @@ static void wake(void)
 void sonde__agent_wake(void)
 {
 	atomic_store(&agent.look, true);
-	wake();
+	if (!atomic_load(&sonde__sandboxed))
+		wake();
 }
 
 bool sonde__agent_is_on(void)
@@ -274,17 +276,21 @@ static void account(void)
 
 /*
  * We hear of a library a moment before it is there, and of files that the program closes not at
- * all: so look again, soon at first, then less and less often.
+ * all: so look again, soon at first, then less and less often.  The child of a fork() has what its
+ * parent had, and asks the loader when it has used it itself.
  */
 static void look_around(void)
 {
 	uint64_t now = sonde__now();
 
-	if (atomic_exchange(&agent.look, false))
+	if (atomic_exchange(&agent.look, false)) {
 		agent.pause = LOOK_FIRST_MS * ms;
-	else if (now < agent.next_look)
+		agent.forked = false;
+	} else if (now < agent.next_look) {
 		return;
-	sonde__modules_refresh();
+	}
+	if (!agent.forked)
+		sonde__modules_refresh();
 	agent.next_look = now + agent.pause;
 	agent.pause = agent.pause * 4 < LOOK_LAST_MS * ms ? agent.pause * 4 : LOOK_LAST_MS * ms;
 }
@@ -430,6 +436,8 @@ static void fork_child(void)
 	if (atomic_load(&agent.orphan))
 		atomic_store(&sonde__heap_watcher, take_over);
 	agent.state = OFF;
+	agent.forked = true;
+	atomic_store(&agent.look, false);
 	sonde__unlock(&agent.lock);
 }
 
@@ -482,7 +490,8 @@ static void prepare(const struct sonde__config *c)
 	sonde__log_open(c);
 	sonde__memlog_set(c->memlog_ns);
 	keep_cmdline();
-	sonde__modules_refresh();
+	if (!agent.forked)
+		sonde__modules_refresh();
 	sonde__threads_start();
 }
 
@@ -567,6 +576,11 @@ void sonde__agent_stop(void)
 {
 	uint64_t until = sonde__now() + STOP_MS * ms;
 
+	/* It will find out by itself, or end with the program. */
+	if (atomic_load(&sonde__sandboxed)) {
+		atomic_store(&agent.stop, true);
+		return;
+	}
 	if (agent.pid != sonde__sys_getpid() || agent.state == OFF || agent.state == STARTING)
 		return;
 	atomic_store(&agent.stop, true);

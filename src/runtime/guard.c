@@ -7,6 +7,7 @@
 
 #include "runtime/cpu.h"
 #include "runtime/os.h"
+#include "runtime/runtime.h"
 #include "runtime/thread.h"
 
 #include <dlfcn.h>
@@ -31,13 +32,18 @@ static const char *find_sanitizer(void)
 		{ "__msan_init", "the program is built with MemorySanitizer" },
 		{ "__lsan_init", "the program is built with LeakSanitizer" },
 	};
-	const char *why = NULL;
+	static _Atomic(const char *)
+		known; /* asked once: a child of fork() must not wait for dlsym() */
+	const char *why = atomic_load(&known);
 
+	if (why)
+		return *why ? why : NULL;
 	sonde__tls.inside++;
 	for (size_t i = 0; !why && i < sizeof(sanitizers) / sizeof(sanitizers[0]); i++)
 		if (dlsym(RTLD_DEFAULT, sanitizers[i].symbol))
 			why = sanitizers[i].why;
 	sonde__tls.inside--;
+	atomic_store(&known, why ? why : "");
 	return why;
 }
 
@@ -95,6 +101,8 @@ const char *sonde__guard_process(void)
 {
 	if (getauxval(AT_SECURE))
 		return "the program runs with more rights than who started it";
+	if (sonde__why_off(SONDE__ALL))
+		return sonde__why_off(SONDE__ALL);
 	if (under_valgrind())
 		return "the program runs under valgrind";
 	atomic_store(&filters_at_start, count_filters());

@@ -6,6 +6,7 @@
 #include "runtime/runtime.h"
 
 struct sonde__stats sonde__stats;
+atomic_bool sonde__sandboxed;
 
 static _Atomic(const char *) reasons[SONDE__PARTS];
 

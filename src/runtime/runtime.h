@@ -55,6 +55,12 @@ struct sonde__stats {
 };
 extern struct sonde__stats sonde__stats;
 
+/*
+ * The program has put itself behind a filter of system calls since it began: threads of its own
+ * make none for us any more but what allocators need, too.
+ */
+extern atomic_bool sonde__sandboxed;
+
 /* The kinds of things that may be off, each with a reason in words (a literal). */
 enum sonde__part {
 	SONDE__ALL,

@@ -237,6 +237,8 @@ static void drain(uint64_t until)
 
 void sonde__server_close(uint64_t until)
 {
+	struct sonde__connection *connections;
+
 	sonde__listen_close(&server.listen, true);
 	if (!server.connections)
 		return;
@@ -247,8 +249,10 @@ void sonde__server_close(uint64_t until)
 	for (size_t i = 0; i < SONDE__CONNECTIONS; i++)
 		if (server.connections[i].state != SONDE__FREE)
 			sonde__connection_close(&server.connections[i]);
-	sonde__unmap(server.connections, SONDE__CONNECTIONS * sizeof(*server.connections));
+	/* A child of a fork() right now must not look for them. */
+	connections = server.connections;
 	memset(&server, 0, sizeof(server));
+	sonde__unmap(connections, SONDE__CONNECTIONS * sizeof(*connections));
 }
 
 void sonde__server_forget(void)

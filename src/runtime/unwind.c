@@ -47,6 +47,8 @@ bool sonde__is_readable(uint64_t address)
 		t = ask_kernel(UINT64_MAX - 0xfff) || !ask_kernel((uintptr_t)&address) ? -1 : 1;
 		atomic_store_explicit(&trusted, t, memory_order_relaxed);
 	}
+	if (atomic_load_explicit(&sonde__sandboxed, memory_order_relaxed))
+		return false;
 	/* NULL would mean "no mask". */
 	return t > 0 && address >= PAGE && ask_kernel(address);
 }
