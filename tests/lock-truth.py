@@ -113,6 +113,58 @@ def t_who_does_not_wait_is_not_seen():
     hold("alone")
 
 
+def t_who_is_shot_while_it_waits_waits_no_longer():
+    hold("shot")
+
+
+API = r"""
+#include <pthread.h>
+#include <sonde.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static void *waiter(void *unused)
+{
+	pthread_mutex_lock(&m);
+	pthread_mutex_unlock(&m);
+	return unused;
+}
+static void contend(void)
+{
+	pthread_t t;
+	pthread_mutex_lock(&m);
+	pthread_create(&t, NULL, waiter, NULL);
+	usleep(100000);
+	pthread_mutex_unlock(&m);
+	pthread_join(t, NULL);
+}
+__attribute__((noinline)) void unseen(void) { contend(); __asm__(""); }
+__attribute__((noinline)) void seen(void) { contend(); __asm__(""); }
+int main(void)
+{
+	unseen();
+	unsigned long long a = sonde_set_mutex_fraction(1), b = sonde_set_block_rate(1);
+	seen();
+	unsigned long long c = sonde_set_mutex_fraction(0), d = sonde_set_block_rate(0);
+	unseen();
+	printf("rates %llu %llu %llu\nready\n", a + b, c, d);
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+"""
+INCLUDE = f"-I{guest.pathlib.Path(__file__).resolve().parent.parent / 'include'}"
+
+
+def t_a_program_switches_it_on_and_off():
+    program = guest.compile_c("api", API, "-pthread", INCLUDE, LIB)
+    with playing(program=program) as (port, said):
+        assert said == [("rates", "0", 1, 1)], said
+        for kind, function in (("mutex", "seen"), ("block", "waiter")):
+            found = cumulated(profile(port, kind, "api.pb.gz"))
+            assert found.get(function, 0) > 50 and "unseen" not in found, (kind, found)
+
+
 CXX = """
 #include <chrono>
 #include <condition_variable>
@@ -277,7 +329,7 @@ int main(void)
 	while (getchar() != EOF)
 		;
 }
-""", "-pthread", f"-I{guest.pathlib.Path(__file__).resolve().parent.parent / 'include'}", LIB)
+""", "-pthread", INCLUDE, LIB)
     with playing(program=program, **ALL) as (port, _):
         for kind, who in (("mutex", "holder"), ("block", "waiter")):
             file = profile(port, kind, "labels.pb.gz")

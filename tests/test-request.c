@@ -121,6 +121,23 @@ static void rates_have_units_and_defaults(void **state)
 	assert_string_equal(config(on, hz).complaint, "");
 }
 
+static void waits_are_measured_if_asked_for(void **state)
+{
+	char on[] = "SONDE_ADDR=:1", fraction[] = "SONDE_MUTEX_FRACTION=5";
+	char rate[] = "SONDE_BLOCK_RATE=10000", preset[] = "SONDE_PRESET=contention";
+	char none[] = "SONDE_MUTEX_FRACTION=0";
+
+	(void)state;
+	assert_int_equal(config(on, NULL).mutex_fraction, 0);
+	assert_int_equal(config(on, NULL).block_rate, 0);
+	assert_int_equal(config(on, fraction).mutex_fraction, 5);
+	assert_int_equal(config(on, rate).block_rate, 10000);
+	assert_int_equal(config(preset, NULL).mutex_fraction, 1);
+	assert_int_equal(config(preset, NULL).block_rate, 1);
+	assert_int_equal(config(preset, none).mutex_fraction, 0);
+	assert_int_equal(config(preset, none).block_rate, 1);
+}
+
 static void times_have_parts_and_units(void **state)
 {
 	static const struct {
@@ -168,11 +185,15 @@ static void the_memory_log_is_a_switch(void **state)
 
 static void what_is_not_understood_is_said_and_ignored(void **state)
 {
-	static const char *const bad[] = {
-		"SONDE_HEAP_RATE=-1", "SONDE_HEAP_RATE=1KB", "SONDE_HEAP_RATE=99999999999999999999",
-		"SONDE_CPU_HZ=0",     "SONDE_CPU_HZ=1001",   "SONDE_OFF_AFTER=5d",
-		"SONDE_OFF_AFTER=s"
-	};
+	static const char *const bad[] = { "SONDE_HEAP_RATE=-1",
+					   "SONDE_HEAP_RATE=1KB",
+					   "SONDE_HEAP_RATE=99999999999999999999",
+					   "SONDE_CPU_HZ=0",
+					   "SONDE_CPU_HZ=1001",
+					   "SONDE_OFF_AFTER=5d",
+					   "SONDE_OFF_AFTER=s",
+					   "SONDE_MUTEX_FRACTION=1K",
+					   "SONDE_BLOCK_RATE=-1" };
 	char on[] = "SONDE_ADDR=:1", line[64];
 
 	(void)state;
@@ -185,6 +206,8 @@ static void what_is_not_understood_is_said_and_ignored(void **state)
 		assert_int_equal(c.heap_rate, 524288);
 		assert_int_equal(c.cpu_hz, 100);
 		assert_int_equal(c.off_after_s, 0);
+		assert_int_equal(c.mutex_fraction, 0);
+		assert_int_equal(c.block_rate, 0);
 	}
 }
 
@@ -337,6 +360,7 @@ int main(void)
 		cmocka_unit_test(an_unknown_preset_is_complained_about),
 		cmocka_unit_test(addresses_come_from_three_kinds_of_variables),
 		cmocka_unit_test(rates_have_units_and_defaults),
+		cmocka_unit_test(waits_are_measured_if_asked_for),
 		cmocka_unit_test(times_have_parts_and_units),
 		cmocka_unit_test(the_memory_log_is_a_switch),
 		cmocka_unit_test(what_is_not_understood_is_said_and_ignored),

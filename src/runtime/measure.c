@@ -8,6 +8,12 @@
 #include "runtime/contention.h"
 #include "runtime/os.h"
 
+/* What this thread is in the table of waiters for, the last of them. */
+static __thread struct {
+	const void *lock;
+	uint64_t start;
+} mine __attribute__((tls_model("initial-exec")));
+
 struct sonde__measure sonde__wait_begin(enum sonde__wait kind, const void *object)
 {
 	return (struct sonde__measure){ .kind = kind, .object = object, .start = sonde__now() };
@@ -17,9 +23,32 @@ struct sonde__measure sonde__lock_begin(enum sonde__wait kind, const void *lock)
 {
 	struct sonde__measure m = sonde__wait_begin(kind, lock);
 
-	if (sonde__contention_rate_now(SONDE__MUTEX))
-		m.entered = sonde__waiters_enter(lock, m.start);
+	if (!sonde__contention_rate_now(SONDE__MUTEX))
+		return m;
+	m.entered = sonde__waiters_enter(lock, m.start);
+	if (m.entered) {
+		m.outer = mine.lock;
+		m.outer_start = mine.start;
+		mine.lock = lock;
+		mine.start = m.start;
+	}
 	return m;
+}
+
+static void leave(const struct sonde__measure *m, uint64_t now, enum sonde__wait_end end)
+{
+	mine.lock = m->outer;
+	mine.start = m->outer_start;
+	sonde__waiters_leave(m->object, m->start, now, end);
+}
+
+void sonde__lock_abandon(void)
+{
+	const void *lock = mine.lock;
+
+	mine.lock = NULL;
+	if (lock)
+		sonde__waiters_leave(lock, mine.start, sonde__now(), SONDE__WAIT_FAILED);
 }
 
 static void tell(const struct sonde__measure *m, uint64_t now, const void *caller)
@@ -44,7 +73,7 @@ void sonde__lock_end(const struct sonde__measure *m, enum sonde__wait_end end, b
 	uint64_t now = sonde__now();
 
 	if (m->entered)
-		sonde__waiters_leave(m->object, m->start, now, end);
+		leave(m, now, end);
 	if (count)
 		tell(m, now, caller);
 }

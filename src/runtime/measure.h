@@ -20,7 +20,9 @@ struct sonde__measure {
 	enum sonde__wait kind;
 	const void *object;
 	uint64_t start;
-	bool entered; /* into the table of waiters */
+	bool entered;      /* into the table of waiters */
+	const void *outer; /* what this thread waits for, too: a signal came in between */
+	uint64_t outer_start;
 };
 
 /* Whether waits are to be measured in this thread, now.  Also finds the functions behind. */
@@ -53,6 +55,9 @@ struct sonde__measure sonde__lock_begin(enum sonde__wait kind, const void *lock)
 void sonde__wait_end(const struct sonde__measure *m, bool count, const void *caller);
 void sonde__lock_end(const struct sonde__measure *m, enum sonde__wait_end end, bool count,
 		     const void *caller);
+
+/* The thread ends; in the middle of a wait, if it was cancelled there, or its handler jumped. */
+void sonde__lock_abandon(void);
 
 /*
  * A lock is about to be given back, and has been.  In between the host's lock is free, and must not

@@ -14,6 +14,7 @@
 #include "runtime/cpu.h"
 #include "runtime/fork.h"
 #include "runtime/heap.h"
+#include "runtime/measure.h"
 #include "runtime/os.h"
 #include "runtime/stack-bounds.h"
 #include "runtime/task.h"
@@ -261,6 +262,7 @@ void sonde__thread_begin(struct sonde__thread *t, uintptr_t low, uintptr_t high)
 void sonde__thread_end(struct sonde__thread *t)
 {
 	if (t == sonde__tls.self) {
+		sonde__lock_abandon();
 		sonde__cpu_thread_end(t);
 		sonde__tls.self = NULL;
 		sonde__tls.ended = 1;

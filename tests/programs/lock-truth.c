@@ -567,6 +567,45 @@ static void play_alone(void)
 	tell("block", "alone", &waiting);
 }
 
+/* Threads that are shot down while they wait do not wait for ever. */
+
+static void *wait_to_die(void *unused)
+{
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	waiters[0].tid = (int)syscall(SYS_gettid);
+	waiters[0].since = now();
+	pthread_mutex_lock(&mutex);
+	return unused;
+}
+
+APART static void unlock_shot(void)
+{
+	pthread_mutex_unlock(&mutex);
+	END;
+}
+
+static void play_shot(void)
+{
+	pthread_mutex_lock(&mutex);
+	for (int i = 0; i < ROUNDS; i++) {
+		waiters[0].tid = 0;
+		if (pthread_create(&waiters[0].thread, NULL, wait_to_die, NULL) != 0)
+			abort();
+		await(&waiters[0]);
+		sleep_ms(HOLD_MS);
+		pthread_cancel(waiters[0].thread);
+		join_all(waiters, 1);
+		charge(&holder, waiters, 1, 1);
+	}
+	sleep_ms(ROUNDS * HOLD_MS);
+	unlock_shot();
+	pthread_mutex_lock(&mutex);
+	sleep_ms(HOLD_MS);
+	pthread_mutex_unlock(&mutex);
+	tell("mutex", "unlock_shot", &holder);
+	tell("mutex", "play_shot", &waiting);
+}
+
 /* The lock is held for long, again and again, until told to stop. */
 
 static atomic_bool over;
@@ -594,7 +633,8 @@ static const struct {
 } scenarios[] = {
 	{ "mutex", play_mutex },   { "timed", play_timed }, { "recursive", play_recursive },
 	{ "rwlock", play_rwlock }, { "cond", play_cond },   { "others", play_others },
-	{ "c11", play_c11 },       { "alone", play_alone }, { "on", play_on },
+	{ "c11", play_c11 },       { "alone", play_alone }, { "shot", play_shot },
+	{ "on", play_on },
 };
 
 int main(int argc, char **argv)
