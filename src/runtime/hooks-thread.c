@@ -8,13 +8,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "runtime/caller-stack.h"
 #include "runtime/creators.h"
 #include "runtime/labels.h"
 #include "runtime/next.h"
-#include "runtime/runtime.h"
-#include "runtime/stacks.h"
 #include "runtime/thread.h"
-#include "runtime/unwind.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -65,18 +63,6 @@ static void *begin(void *record)
 	return start(arg);
 }
 
-/* Who starts a thread: the caller of our caller, and so on.  Our own thread is not counted. */
-__attribute__((noinline)) static uint32_t find_creator(void)
-{
-	uint64_t pcs[SONDE__DEPTH];
-	size_t n;
-
-	if (sonde__tls.inside)
-		return 0;
-	n = sonde__unwind(pcs, SONDE__DEPTH, 1);
-	return n ? sonde__stack_intern(pcs, n, false) : 0;
-}
-
 __attribute__((visibility("default"))) int
 pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
@@ -92,7 +78,8 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(voi
 		return next(thread, attr, start, arg);
 	t->stack_size = stack_size(attr);
 	t->labels = sonde__labels_now();
-	creator = find_creator();
+	/* Our own threads are not counted. */
+	creator = sonde__tls.inside ? 0 : sonde__caller_stack(__builtin_return_address(0));
 	t->creator = creator;
 	failed = next(thread, attr, begin, t);
 	if (failed)

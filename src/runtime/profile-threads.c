@@ -8,6 +8,7 @@
 #include "runtime/labels.h"
 #include "runtime/os.h"
 #include "runtime/profiles.h"
+#include "runtime/sort.h"
 #include "runtime/stacks.h"
 #include "runtime/thread-dump.h"
 #include "runtime/thread.h"
@@ -39,22 +40,20 @@ static size_t group_count(const struct groups *g)
 	return g->all.n / sizeof(struct group);
 }
 
-static bool belongs(const struct group *g, const struct sonde__dump_thread *t, const char *state,
-		    bool by_name)
+static bool belongs(const struct group *g, const struct sonde__dump_thread *t, const char *state)
 {
 	return g->first->stack == t->stack && g->first->labels == t->labels && g->state == state &&
-	       g->first->answer == t->answer &&
-	       (!by_name || strcmp(g->first->task.name, t->task.name) == 0);
+	       g->first->answer == t->answer && strcmp(g->first->task.name, t->task.name) == 0;
 }
 
-static struct group *find_group(struct groups *g, const struct sonde__dump_thread *t, bool by_name)
+static struct group *find_group(struct groups *g, const struct sonde__dump_thread *t)
 {
 	const char *state = sonde__dump_state(t);
 	uint32_t hash = t->stack * 0x9e3779b1u, id;
 	struct group *more;
 
 	for (size_t at = hash; (id = sonde__index_next(&g->by_stack, hash, &at)) != 0;)
-		if (belongs(group_at(g, id - 1), t, state, by_name))
+		if (belongs(group_at(g, id - 1), t, state))
 			return group_at(g, id - 1);
 	more = sonde__buf_more(&g->all, sizeof(*more));
 	if (!more)
@@ -64,10 +63,10 @@ static struct group *find_group(struct groups *g, const struct sonde__dump_threa
 	return sonde__index_put(&g->by_stack, hash, id) ? more : NULL;
 }
 
-static void make_groups(struct groups *g, const struct sonde__dump *d, bool by_name)
+static void make_groups(struct groups *g, const struct sonde__dump *d)
 {
 	for (size_t i = 0; i < d->n; i++) {
-		struct group *to = find_group(g, &d->at[i], by_name);
+		struct group *to = find_group(g, &d->at[i]);
 
 		if (!to)
 			continue;
@@ -118,7 +117,7 @@ static void add_threads(struct sonde__output *o, const struct sonde__request *rq
 		sonde__output_comment(o, "sonde: no memory for a list of the threads");
 		return;
 	}
-	make_groups(&g, d, true);
+	make_groups(&g, d);
 	for (size_t i = 0; i < group_count(&g); i++) {
 		const struct group *group = group_at(&g, i);
 
@@ -148,26 +147,13 @@ static size_t count_threads(void)
 }
 
 /* Most threads first; a stable order for the rest. */
-static bool comes_before(const struct group *a, const struct group *b)
+static bool comes_before(const void *one, const void *other)
 {
+	const struct group *a = one, *b = other;
+
 	if (a->count != b->count)
 		return a->count > b->count;
 	return a->first->task.tid < b->first->task.tid;
-}
-
-static void sort_groups(struct groups *g)
-{
-	size_t n = group_count(g);
-
-	for (size_t gap = n / 2; gap > 0; gap /= 2)
-		for (size_t i = gap; i < n; i++) {
-			struct group moving = *group_at(g, i);
-			size_t at = i;
-
-			for (; at >= gap && comes_before(&moving, group_at(g, at - gap)); at -= gap)
-				*group_at(g, at) = *group_at(g, at - gap);
-			*group_at(g, at) = moving;
-		}
 }
 
 static void add_quoted(struct sonde__buf *b, const char *text)
@@ -217,8 +203,8 @@ static void counts_text(struct sonde__buf *b, const struct sonde__dump *d)
 {
 	struct groups g = { 0 };
 
-	make_groups(&g, d, true);
-	sort_groups(&g);
+	make_groups(&g, d);
+	sonde__sort(g.all.p, group_count(&g), sizeof(struct group), comes_before);
 	sonde__buf_format(b, "goroutine profile: total %zu\n", d->n);
 	for (size_t i = 0; i < group_count(&g); i++) {
 		const struct group *group = group_at(&g, i);
@@ -282,15 +268,29 @@ static void dump_thread(struct sonde__buf *b, const struct sonde__dump_thread *t
 	sonde__buf_text(b, "\n");
 }
 
+/* Threads of a pool are alike, and come one after the other. */
+static void want_thread(struct sonde__buf *pcs, const struct sonde__dump_thread *t,
+			const struct sonde__dump_thread *last)
+{
+	if (!last || last->stack != t->stack)
+		sonde__text_want(pcs, t->stack);
+	if (!last || last->creator != t->creator)
+		sonde__text_want(pcs, t->creator);
+}
+
 static void goroutine_text(struct sonde__buf *b, const struct sonde__request *rq, int64_t debug)
 {
 	struct sonde__dump *d = sonde__dump_take();
+	struct sonde__buf pcs = { 0 };
 
 	(void)rq;
 	if (!d) {
 		b->full = true;
 		return;
 	}
+	for (size_t i = 0; i < d->n; i++)
+		want_thread(&pcs, &d->at[i], i ? &d->at[i - 1] : NULL);
+	sonde__text_find(&pcs);
 	if (debug < 2)
 		counts_text(b, d);
 	else
@@ -358,26 +358,52 @@ static size_t count_created(void)
 	return (size_t)count_all_created();
 }
 
-static void creator_text(uint32_t stack, uint64_t n, void *context)
-{
-	struct sonde__buf *b = context;
+struct creator {
+	uint64_t n;
+	uint32_t stack;
+};
 
-	sonde__buf_format(b, "%llu @", (unsigned long long)n);
-	sonde__text_stack(b, stack);
+static void list_creator(uint32_t stack, uint64_t n, void *context)
+{
+	struct creator *more = sonde__buf_more(context, sizeof(*more));
+
+	if (more)
+		*more = (struct creator){ n, stack };
+}
+
+static bool starts_more(const void *one, const void *other)
+{
+	const struct creator *a = one, *b = other;
+
+	return a->n != b->n ? a->n > b->n : a->stack < b->stack;
 }
 
 static void threadcreate_text(struct sonde__buf *b, const struct sonde__request *rq, int64_t debug)
 {
 	uint64_t unseen = count_unseen();
+	struct sonde__buf list = { 0 }, pcs = { 0 };
+	const struct creator *c;
+	size_t n;
 
 	(void)rq;
 	(void)debug;
+	sonde__creators(list_creator, &list);
+	if (unseen)
+		list_creator(before_us(), unseen, &list);
+	n = list.n / sizeof(*c);
+	sonde__sort(list.p, n, sizeof(*c), starts_more);
+	c = (const struct creator *)(void *)list.p;
+	for (size_t i = 0; i < n; i++)
+		sonde__text_want(&pcs, c[i].stack);
+	sonde__text_find(&pcs);
 	sonde__buf_format(b, "threadcreate profile: total %llu\n",
 			  (unsigned long long)count_all_created());
-	sonde__creators(creator_text, b);
-	if (unseen)
-		creator_text(before_us(), unseen, b);
+	for (size_t i = 0; i < n; i++) {
+		sonde__buf_format(b, "%llu @", (unsigned long long)c[i].n);
+		sonde__text_stack(b, c[i].stack);
+	}
 	sonde__text_mappings(b);
+	sonde__buf_release(&list);
 }
 
 #define THREADS                                                                                    \

@@ -61,6 +61,12 @@ void sonde__comment_labels(struct sonde__output *o);
 void sonde__text_stack(struct sonde__buf *b, uint32_t stack);
 void sonde__text_addresses(struct sonde__buf *b, uint32_t stack);
 void sonde__text_frames(struct sonde__buf *b, uint32_t stack);
+/*
+ * Files and lines of stacks that are to come: sonde__text_want() for each, 'pcs' being empty at
+ * first, then sonde__text_find() once, since that is what takes time.
+ */
+void sonde__text_want(struct sonde__buf *pcs, uint32_t stack);
+void sonde__text_find(struct sonde__buf *pcs);
 /* Where the binaries are in memory, at the end: readers find names by it. */
 void sonde__text_mappings(struct sonde__buf *b);
 /* The same as in dumps of goroutines: two lines for each frame; who started the thread. */

@@ -21,18 +21,37 @@ enum { TAB = 8 };
 struct frame {
 	uint64_t pc;
 	char address[24], offset[24];
-	const char *name, *file;
+	const char *name, *file; /* "" if not known; the binary, where there is no line */
+	uint32_t line;
 };
+
+static uint64_t place_of(const struct sonde__stack *st, size_t i)
+{
+	return st->pcs[i] - (i > 0 || !st->leaf_is_pc);
+}
+
+static void find_place(struct frame *f)
+{
+	const struct sonde__module *m = sonde__module_at(f->pc);
+	struct sonde__line at;
+
+	if (sonde__line(f->pc, &at)) {
+		f->file = at.file;
+		f->line = at.line;
+	} else if (m && m->path) {
+		f->file = m->path;
+	}
+}
 
 static struct frame look_up(const struct sonde__stack *st, size_t i)
 {
-	struct frame f = { .pc = st->pcs[i] - (i > 0 || !st->leaf_is_pc) };
+	struct frame f = { .pc = place_of(st, i), .file = "" };
 	const char *pseudo = sonde__pseudo_name(f.pc);
-	const struct sonde__module *m = pseudo ? NULL : sonde__module_at(f.pc);
 	uint64_t start = 0;
 
 	f.name = pseudo ? pseudo : sonde__name(f.pc, &start);
-	f.file = m && m->path ? m->path : "";
+	if (!pseudo)
+		find_place(&f);
 	sonde__format(f.address, sizeof(f.address), "0x%llx", (unsigned long long)f.pc);
 	if (f.name && !pseudo)
 		sonde__format(f.offset, sizeof(f.offset), "+0x%llx",
@@ -66,8 +85,28 @@ static void add_frame(struct sonde__buf *b, const struct frame *f, const size_t 
 	if (f->file[0]) {
 		fill(b, strlen(f->name) + strlen(f->offset), widths[1]);
 		sonde__buf_text(b, f->file);
+		if (f->line)
+			sonde__buf_format(b, ":%u", f->line);
 	}
 	sonde__buf_text(b, "\n");
+}
+
+void sonde__text_want(struct sonde__buf *pcs, uint32_t id)
+{
+	const struct sonde__stack *st = sonde__stack(id);
+
+	for (size_t i = 0; st && i < st->n; i++) {
+		uint64_t pc = place_of(st, i);
+
+		if (!sonde__pseudo_name(pc))
+			sonde__buf_add(pcs, &pc, sizeof(pc));
+	}
+}
+
+void sonde__text_find(struct sonde__buf *pcs)
+{
+	sonde__lines_find((const uint64_t *)(void *)pcs->p, pcs->n / sizeof(uint64_t));
+	sonde__buf_release(pcs);
 }
 
 void sonde__text_addresses(struct sonde__buf *b, uint32_t id)
@@ -127,13 +166,17 @@ void sonde__text_mappings(struct sonde__buf *b)
 	}
 }
 
-/* "name(...)" and the file it is in; there are no lines in symbol tables. */
-static void dump_frame(struct sonde__buf *b, const struct frame *f)
+static void dump_name(struct sonde__buf *b, const struct frame *f)
 {
-	if (f->name[0])
-		sonde__buf_text(b, f->name);
-	else
-		sonde__buf_text(b, f->address);
+	sonde__buf_text(b, f->name[0] ? f->name : f->address);
+}
+
+/* Readers want a line, and take 0 for one that is not known. */
+static void dump_place(struct sonde__buf *b, const struct frame *f)
+{
+	sonde__buf_text(b, "\n\t");
+	sonde__buf_text(b, f->file[0] ? f->file : "??");
+	sonde__buf_format(b, ":%u %s\n", f->line, f->offset[0] ? f->offset : "+0x0");
 }
 
 void sonde__text_dump(struct sonde__buf *b, uint32_t id)
@@ -143,10 +186,9 @@ void sonde__text_dump(struct sonde__buf *b, uint32_t id)
 	for (size_t i = 0; st && i < st->n; i++) {
 		struct frame f = look_up(st, i);
 
-		dump_frame(b, &f);
-		sonde__buf_text(b, "(...)\n\t");
-		sonde__buf_text(b, f.file[0] ? f.file : "??");
-		sonde__buf_format(b, ":0 %s\n", f.offset[0] ? f.offset : "+0x0");
+		dump_name(b, &f);
+		sonde__buf_text(b, "(...)");
+		dump_place(b, &f);
 	}
 }
 
@@ -159,8 +201,6 @@ void sonde__text_created_by(struct sonde__buf *b, uint32_t id)
 		return;
 	f = look_up(st, 0);
 	sonde__buf_text(b, "created by ");
-	dump_frame(b, &f);
-	sonde__buf_text(b, "\n\t");
-	sonde__buf_text(b, f.file[0] ? f.file : "??");
-	sonde__buf_format(b, ":0 %s\n", f.offset[0] ? f.offset : "+0x0");
+	dump_name(b, &f);
+	dump_place(b, &f);
 }
