@@ -80,13 +80,18 @@ static void add_text(struct sonde__buf *b, enum sonde__contention kind, uint64_t
 {
 	size_t n = 0, mapped = 0;
 	struct sonde__contention_row *rows = sonde__contention_snapshot(kind, &n, &mapped);
+	struct sonde__buf pcs = { 0 };
 
+	for (size_t i = 0; i < n; i++)
+		sonde__text_want(&pcs, rows[i].stack);
+	sonde__text_find(&pcs);
 	for (size_t i = 0; i < n; i++) {
 		sonde__buf_format(b, "%llu %llu @", (unsigned long long)(rows[i].ns / period),
 				  (unsigned long long)(rows[i].count / (double)period));
 		sonde__text_stack(b, rows[i].stack);
 	}
 	sonde__unmap(rows, mapped);
+	sonde__text_mappings(b);
 }
 
 static void mutex_text(struct sonde__buf *b, const struct sonde__request *rq, int64_t debug)

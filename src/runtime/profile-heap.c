@@ -200,13 +200,16 @@ static void text_rows(struct sonde__buf *b, struct sonde__heap_row *r, size_t n)
 {
 	unsigned long long rate = sonde__heap_rate();
 	uint64_t sums[4] = { 0 };
+	struct sonde__buf pcs = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
+		sonde__text_want(&pcs, r[i].stack);
 		sums[0] += live(&r[i]);
 		sums[1] += live(&r[i]) * r[i].size;
 		sums[2] += r[i].allocs;
 		sums[3] += r[i].allocs * r[i].size;
 	}
+	sonde__text_find(&pcs);
 	sonde__sort(r, n, sizeof(*r), is_before);
 	sonde__buf_text(b, "heap profile: ");
 	add_counts(b, sums[0], sums[1], sums[2], sums[3]);

@@ -48,10 +48,18 @@ static atomic_int on_pid;         /* the process whose threads we follow; 0: non
 static atomic_int our_tids[OURS]; /* of our own threads, which are not followed */
 static pthread_key_t key;
 static bool has_key;
+static _Atomic(const struct sonde__tls *) first_tls; /* of the first thread; NULL: not known */
 
 static int process(void)
 {
 	return (int)sonde__syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+/* Its labels are there before it has a record. */
+__attribute__((constructor)) static void find_first_tls(void)
+{
+	if (sonde__tid() == process())
+		atomic_store(&first_tls, &sonde__tls);
 }
 
 /* Chunk k has FIRST_CHUNK << k records. */
@@ -364,6 +372,8 @@ static bool add_found(const struct known *k, int tid)
 	t = find_loose(tid) ? NULL : take(tid);
 	if (t)
 		set_loose(t, true);
+	if (t && tid == process())
+		atomic_store(&t->tls, atomic_load(&first_tls));
 	sonde__unlock(&lock);
 	return t != NULL;
 }
@@ -429,6 +439,7 @@ static void in_child(void)
 	}
 	if (self)
 		atomic_store(&self->tid, sonde__tid());
+	atomic_store(&first_tls, &sonde__tls);
 	for (int i = 0; i < OURS; i++)
 		atomic_store(&our_tids[i], 0);
 	atomic_store(&on_pid, 0);

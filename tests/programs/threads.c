@@ -43,6 +43,14 @@ static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static sem_t sem;
 static char *program;
 extern char **environ;
+int sonde_label_set(const char *key, const char *value) __attribute__((weak));
+
+/* Where the runtime is. */
+static void label(const char *key, const char *value)
+{
+	if (sonde_label_set)
+		sonde_label_set(key, value);
+}
 
 static void say(const char *text)
 {
@@ -183,12 +191,15 @@ static void *run_kind(void *arg)
 	size_t i = (size_t)arg;
 
 	name(kinds[i].name);
+	if (i % 2 == 0)
+		label("job", kinds[i].name);
 	kinds[i].f();
 	return NULL;
 }
 
 APART static void do_kinds(void)
 {
+	label("job", "main");
 	pthread_mutex_lock(&mutex);
 	pthread_rwlock_wrlock(&rwlock);
 	for (size_t i = 0; i < KINDS; i++)
