@@ -142,7 +142,7 @@ def t_cpu_time_carries_labels_also_those_of_the_creator():
 def t_threads_begin_with_the_labels_of_their_creator_and_end_with_theirs():
     with labelled("threads") as (port, _):
         got = live(profile(port))
-    assert got == {"tenant=acme": [(1 * SIZE, 1), (2 * SIZE, 1), (5 * SIZE, 1)],
+    assert got == {"tenant=acme": [(1 * SIZE, 1), (2 * SIZE, 1), (5 * SIZE, 1), (6 * SIZE, 1)],
                    "own=yes,tenant=acme": [(1 * SIZE + 1, 1)],
                    "": [(3 * SIZE, 1), (4 * SIZE, 1)],
                    "own=yes": [(3 * SIZE + 1, 1)]}, got

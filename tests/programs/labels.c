@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -121,6 +122,23 @@ static void in_thread(size_t size)
 	pthread_join(thread, NULL);
 }
 
+static int keep_c11(void *size)
+{
+	keep((size_t)size);
+	return 42;
+}
+
+static void in_c11_thread(size_t size)
+{
+	thrd_t thread;
+	int back = 0;
+
+	thrd_create(&thread, keep_c11, (void *)size);
+	thrd_join(thread, &back);
+	if (back != 42)
+		exit(1);
+}
+
 /* The second thread is likely to get the stack, and the variables, of the first. */
 static void threads(void)
 {
@@ -128,6 +146,7 @@ static void threads(void)
 
 	sonde_label_set("tenant", "acme");
 	in_thread(1 * SIZE);
+	in_c11_thread(6 * SIZE);
 	keep(2 * SIZE);
 	labels = sonde_label_save();
 	sonde_label_clear(NULL);
