@@ -24,8 +24,9 @@ enum {
 	PAGES = 512,    /* a quarter of a million rows, 8 MB */
 	LOOKUP_MAX = 4 << 20,
 	WINDOWS = 64,
-	TIMED = 64,    /* one of so many samples is timed */
-	ONE = 1 << 16, /* counts are kept in so many parts */
+	PASSED_OVER = 100000, /* ns of waiting per sample of unlocks that end no wait */
+	TIMED = 64,           /* one of so many samples is timed */
+	ONE = 1 << 16,        /* counts are kept in so many parts */
 };
 
 /* A thousand seconds, or one of a million million. */
@@ -297,6 +298,11 @@ void sonde__contention_record(enum sonde__contention kind, uint64_t ns, uint32_t
 	if (rate == 0)
 		return;
 	if (kind == SONDE__MUTEX) {
+		if (n == 0 && ns < PASSED_OVER) {
+			if (draw(PASSED_OVER) >= ns)
+				return;
+			ns = PASSED_OVER;
+		}
 		if (rate > 1 && draw(rate) != 0)
 			return;
 		if (__builtin_mul_overflow(rate, ns, &ns))

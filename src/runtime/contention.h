@@ -4,10 +4,12 @@
  * Two profiles, as Go has them.  "block": the stack that waited, for whatever it was.  "mutex": the
  * stack that gave a mutex or a rwlock back, with the time all others had waited for it.
  *
- * A mutex event is recorded with probability 1/fraction, and counts for 'fraction' of them.  A wait
- * is recorded if it is at least as long as the rate; a shorter one with probability length/rate,
- * and counts for rate/length of them, so for 'rate' nanoseconds.  Counts are kept as what they
- * stand for: rates may change at any time.
+ * A mutex event is recorded with probability 1/fraction, and counts for 'fraction' of them.
+ * (Unlocks that end nobody's wait, because one that was woken up was too late, may be many: their
+ * time is recorded as that of waits is, with a rate of its own.)  A wait is recorded if it is at
+ * least as long as the rate; a shorter one with probability length/rate, and counts for rate/length
+ * of them, so for 'rate' nanoseconds.  Counts are kept as what they stand for: rates may change at
+ * any time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

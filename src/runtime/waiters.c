@@ -19,7 +19,6 @@
 enum {
 	BUCKETS = 1024, /* a power of two; 256 kB, of which only what is used takes memory */
 	ENTRIES = 6,
-	LITTLE = 10000, /* ns */
 };
 
 struct entry {
@@ -154,22 +153,6 @@ static uint32_t next_to_end(const struct entry *e)
 	return ended < e->uncounted ? ended : e->uncounted;
 }
 
-static uint64_t take(struct bucket *b, struct entry *e, uint64_t now)
-{
-	uint64_t waited = e->waited;
-
-	e->waited = 0;
-	e->unlocked = now;
-	if (e->waiters == 0)
-		drop(b, e);
-	return waited;
-}
-
-/*
- * One that was woken up may find that others were quicker, many times in the time it takes to wake
- * up: those are not told one by one.  What it waits for them is charged when it has become worth
- * it.
- */
 uint64_t sonde__waiters_take(const void *lock, uint64_t now, bool all, uint32_t *ended)
 {
 	struct bucket *b = open_bucket(lock);
@@ -179,12 +162,13 @@ uint64_t sonde__waiters_take(const void *lock, uint64_t now, bool all, uint32_t 
 	*ended = 0;
 	if (e) {
 		sum_up(e, now);
+		waited = e->waited;
 		*ended = all ? e->uncounted : next_to_end(e);
 		e->uncounted -= *ended;
-		if (*ended || e->waiters == 0 || e->waited >= LITTLE)
-			waited = take(b, e, now);
-		if (*ended == 0 && waited)
-			*ended = 1;
+		e->waited = 0;
+		e->unlocked = now;
+		if (e->waiters == 0)
+			drop(b, e);
 	}
 	close_bucket(b);
 	return waited;

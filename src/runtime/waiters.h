@@ -34,7 +34,8 @@ void sonde__waiters_leave(const void *lock, uint64_t start, uint64_t now, enum s
 /*
  * The lock is about to be given back at 'now': how long all its waiters have waited together, to be
  * charged to whoever does that; 0: nobody did.  '*ended' is for how many waits this is the end: one
- * of them, or 'all'; one more for each time that a waiter was passed over.
+ * of them, or 'all'.  Each is counted once; so there may be none, if one that was woken up finds
+ * the lock taken again, and waits on.
  */
 uint64_t sonde__waiters_take(const void *lock, uint64_t now, bool all, uint32_t *ended);
 
