@@ -1,11 +1,10 @@
 /*
- * hooks-thread.c - pthread_create(), thrd_create(): threads are known from their first instruction
- * on
+ * hooks-thread.c - threads are known from their first instruction on
  *
- * The hook takes the stack of who calls it, for the profile of where threads come from, and a
- * record before the thread exists, and passes it to a function of ours that the thread starts in;
- * that one makes the record its own and jumps to where the host wanted to go. Without a record the
- * call goes through as it came.
+ * A hook of pthread_create() or thrd_create() takes the stack of who calls it, for the profile of
+ * where threads come from, and a record before the thread exists, and passes it to a function of
+ * ours that the thread starts in; that one makes the record its own and jumps to where the host
+ * wanted to go. Without a record the call goes through as it came.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
