@@ -149,6 +149,32 @@ def t_functions_in_sections_of_their_own():
     check_own(build("sections", "-g", "-O0", "-ffunction-sections", "-Wl,--gc-sections"))
 
 
+def t_units_larger_than_what_is_read_at_once():
+    folder = TMP / "large"
+    folder.mkdir()
+    for name, functions in (("first", 100), ("large", 4500), ("last", 1000)):
+        body = "".join(f"\tv += {i};\n\n" for i in range(20))
+        (folder / f"{name}.c").write_text(
+            "#include <stdlib.h>\nstatic volatile int v;\n" +
+            "".join(f"void {name}_{i}(void)\n{{\n{body}}}\n" for i in range(functions)) +
+            f"void *leak_{name}(void)\n{{\n\tv++;\n\treturn malloc(4000);\n}}\n")
+    (folder / "main.c").write_text(
+        "#include <stdio.h>\n#include <unistd.h>\n"
+        "void *leak_first(void), *leak_large(void), *leak_last(void);\n"
+        "int main(void)\n{\n\tleak_first();\n\tleak_large();\n\tleak_last();\n"
+        "\tputs(\"ready\");\n\tfflush(stdout);\n\tfor (;;)\n\t\tpause();\n}\n")
+    run(tool("gcc"), "-g", "-gno-as-loc-support", "-O0", "-o", folder / "large", *(folder / f"{n}.c" for n in (
+        "main", "first", "large", "last")))
+    size = re.search(r"\.debug_line +PROGBITS +\w+ \w+ (\w+)",
+                     run(tool("readelf"), "-SW", folder / "large").stdout.decode())
+    assert int(size[1], 16) > 3 << 19, size[0]
+    profile, _ = heap_of(folder / "large")
+    got = {f: line for _, f, _, line, _ in lines_of(profile, None)}
+    for name in ("first", "large", "last"):
+        lines = (folder / f"{name}.c").read_text().splitlines()
+        assert got[f"leak_{name}"] == lines.index("\treturn malloc(4000);") + 1, (name, got)
+
+
 def t_a_program_that_is_not_position_independent():
     check_own(build("fixed", "-g", "-O0", "-no-pie"))
 

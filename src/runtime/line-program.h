@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Each has a zero behind its last byte; the second may be NULL. */
+/* The second has a zero behind its last byte, or is NULL. */
 struct sonde__line_sections {
 	const uint8_t *line, *strings; /* .debug_line, .debug_line_str */
 	size_t nline, nstrings;

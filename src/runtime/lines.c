@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "runtime/binary.h"
 #include "runtime/buf.h"
 #include "runtime/line-program.h"
 #include "runtime/os.h"
@@ -18,7 +19,10 @@
 enum {
 	KNOWN_MAX = 1 << 18,
 	TEXT_MAX = 16 << 20,
-	SECTION_MAX = 64 << 20, /* larger ones take too long */
+	SECTION_MAX = 128 << 20, /* of .debug_line: larger ones take too long */
+	PACKED_MAX = 32 << 20,   /* of what has to be unpacked as a whole, and of texts */
+	UNIT_MAX = 8 << 20,
+	WINDOW = 1 << 20, /* read at once */
 };
 
 struct known {
@@ -91,22 +95,97 @@ static void keep(const struct sonde__spot *s, const struct sonde__module *m)
 	sonde__index_put(&by_pc, hash_pc(k->pc), (uint32_t)(known.n / sizeof(*k)));
 }
 
+struct search {
+	const struct sonde__module *m;
+	struct sonde__spot *spots;
+	size_t n;
+	struct sonde__line_sections s;
+};
+
+static void search_packed(struct search *s)
+{
+	size_t mapped;
+	uint8_t *line = sonde__names_section(s->m, ".debug_line", PACKED_MAX, &s->s.nline, &mapped);
+
+	if (!line)
+		return;
+	s->s.line = line;
+	sonde__line_program(&s->s, s->spots, s->n, keep_text);
+	sonde__unmap(line, mapped);
+}
+
+/* How many of the 'n' bytes are whole units; 'wanted': how many the first one has. */
+static size_t whole_units(const uint8_t *p, size_t n, uint64_t *wanted)
+{
+	size_t at = 0;
+
+	*wanted = 0;
+	while (n - at >= 12) {
+		uint64_t size = 0;
+
+		memcpy(&size, p + at, 4);
+		if (size == 0xffffffff) {
+			memcpy(&size, p + at + 4, 8);
+			size = size < UINT64_MAX - 12 ? size + 12 : size;
+		} else {
+			size += 4;
+		}
+		if (at == 0)
+			*wanted = size;
+		if (size > n - at)
+			break;
+		at += (size_t)size;
+	}
+	return at;
+}
+
+/* A part after the other: the memory that all of it takes is not ours to take. */
+static void search_plain(struct search *s, const struct sonde__binary *b, const Elf64_Shdr *sh)
+{
+	size_t mapped = WINDOW + 1;
+	uint8_t *window = sonde__map(mapped);
+	uint64_t at = 0, wanted;
+
+	while (window && at < sh->sh_size) {
+		uint64_t left = sh->sh_size - at;
+		size_t n = left < mapped - 1 ? (size_t)left : mapped - 1, whole;
+
+		if (!sonde__binary_read(b, window, n, sh->sh_offset + at))
+			break;
+		whole = whole_units(window, n, &wanted);
+		if (whole == 0 && (wanted > left || wanted > UNIT_MAX || wanted < mapped)) {
+			break;
+		} else if (whole == 0) {
+			sonde__unmap(window, mapped);
+			mapped = (size_t)wanted + 1;
+			window = sonde__map(mapped);
+			continue;
+		}
+		s->s.line = window;
+		s->s.nline = whole;
+		sonde__line_program(&s->s, s->spots, s->n, keep_text);
+		at += whole;
+	}
+	sonde__unmap(window, window ? mapped : 0);
+}
+
 static void search(const struct sonde__module *m, struct sonde__spot *spots, size_t n)
 {
-	struct sonde__line_sections s = { 0 };
-	size_t line_mapped = 0, strings_mapped = 0;
-	uint8_t *line = sonde__names_section(m, ".debug_line", SECTION_MAX, &s.nline, &line_mapped);
+	struct search s = { .m = m, .spots = spots, .n = n };
+	const struct sonde__binary *b = sonde__names_binary(m, ".debug_line");
+	const Elf64_Shdr *sh = b ? sonde__binary_section(b, ".debug_line") : NULL;
+	size_t mapped = 0;
 	uint8_t *strings = NULL;
 
-	if (line)
-		strings = sonde__names_section(m, ".debug_line_str", SECTION_MAX, &s.nstrings,
-					       &strings_mapped);
-	s.line = line;
-	s.strings = strings;
-	if (line)
-		sonde__line_program(&s, spots, n, keep_text);
-	sonde__unmap(line, line ? line_mapped : 0);
-	sonde__unmap(strings, strings ? strings_mapped : 0);
+	if (sh)
+		strings = sonde__names_section(m, ".debug_line_str", PACKED_MAX, &s.s.nstrings,
+					       &mapped);
+	s.s.strings = strings;
+	if (sh && (sh->sh_flags & SHF_COMPRESSED))
+		search_packed(&s);
+	else if (sh && sh->sh_size <= SECTION_MAX)
+		search_plain(&s, b, sh);
+	sonde__unmap(strings, strings ? mapped : 0);
 	for (size_t i = 0; i < n; i++)
 		keep(&spots[i], m);
 }

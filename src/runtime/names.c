@@ -301,13 +301,21 @@ const char *sonde__name(uint64_t pc, uint64_t *start)
 	return blocks[(s->known - 1) / BLOCK] + (s->known - 1) % BLOCK;
 }
 
+const struct sonde__binary *sonde__names_binary(const struct sonde__module *m, const char *section)
+{
+	struct table *t = table_of(sonde__modules(), m);
+
+	if (t && sonde__binary_section(file_of(t), section))
+		return &t->file;
+	return t && sonde__binary_section(debug_of(t), section) ? &t->debug : NULL;
+}
+
 uint8_t *sonde__names_section(const struct sonde__module *m, const char *name, size_t max,
 			      size_t *n, size_t *mapped)
 {
-	struct table *t = table_of(sonde__modules(), m);
-	uint8_t *p = t ? sonde__binary_load(file_of(t), name, max, n, mapped) : NULL;
+	const struct sonde__binary *b = sonde__names_binary(m, name);
 
-	return p || !t ? p : sonde__binary_load(debug_of(t), name, max, n, mapped);
+	return b ? sonde__binary_load(b, name, max, n, mapped) : NULL;
 }
 
 void sonde__names_close(void)

@@ -62,6 +62,10 @@ struct sonde__module;
 uint8_t *sonde__names_section(const struct sonde__module *m, const char *name, size_t max,
 			      size_t *n, size_t *mapped);
 
+/* The file of a module that has that section, or its debug file; NULL; valid until closed. */
+struct sonde__binary;
+const struct sonde__binary *sonde__names_binary(const struct sonde__module *m, const char *section);
+
 /* The file and line of a place in memory, where there is debug information. */
 struct sonde__line {
 	const char *file; /* valid until the next sonde__lines_find() */
