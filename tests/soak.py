@@ -30,7 +30,8 @@ PATHS = ("/debug/pprof/profile?seconds=1&hz=1000", "/debug/pprof/heap", "/debug/
          "/debug/pprof/heap?gc=1", "/debug/pprof/heap?age=1", "/debug/pprof/peak", "/debug/pprof/",
          "/metrics", "/debug/pprof/heap?seconds=1", "/debug/pprof/heap?symbolize=0",
          "/debug/pprof/symbol", "/debug/pprof/goroutine", "/debug/pprof/mutex", "/debug/pprof/block",
-         "/debug/pprof/block?debug=1", "/debug/pprof/mutex?seconds=1&rate=1")
+         "/debug/pprof/block?debug=1", "/debug/pprof/mutex?seconds=1&rate=1",
+         "/debug/pprof/goroutine?debug=2", "/debug/pprof/threadcreate", "/debug/pprof/trace?seconds=0.5")
 
 
 def soaked(port):
