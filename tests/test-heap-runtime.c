@@ -205,6 +205,32 @@ static void tables_stay_small_under_churn(void **state)
 	assert_true(sonde__stats.own_bytes <= before + (1 << 20));
 }
 
+/* All on one place of the filter: side by side, and as far apart as it is wide. */
+static void crowded_places_of_the_filter_forget_nobody(void **state)
+{
+	enum { BESIDE = 128, FAR = 4 };
+	const uintptr_t far = (uintptr_t)SONDE__FILTER << SONDE__FILTER_SHIFT;
+	uint64_t missed;
+
+	(void)state;
+	for (uintptr_t n = 1; n <= FAR; n++) {
+		for (uintptr_t i = 0; i < n * BESIDE; i++)
+			assert_true(sonde__live_insert(
+				(void *)(0x300000000000 + i / BESIDE * far + i % BESIDE * 16),
+				i + 1, &missed));
+		for (uintptr_t i = 0; i < n * BESIDE; i++) {
+			uintptr_t k = i * 77 % (n * BESIDE);
+			void *p = (void *)(0x300000000000 + k / BESIDE * far + k % BESIDE * 16);
+
+			assert_true(sonde__live_maybe(p));
+			assert_int_equal(sonde__live_remove(p), k + 1);
+			assert_int_equal(sonde__live_remove(p), 0);
+		}
+		/* One that has been too crowded once says "maybe" for ever. */
+		assert_int_equal(sonde__live_maybe((void *)0x300000000000), n * BESIDE > 254);
+	}
+}
+
 static void an_address_that_comes_back_ends_what_was_there(void **state)
 {
 	uint64_t missed;
@@ -555,6 +581,7 @@ int main(void)
 		cmocka_unit_test(many_stacks_are_found_again),
 		cmocka_unit_test(addresses_are_remembered_and_forgotten),
 		cmocka_unit_test(tables_stay_small_under_churn),
+		cmocka_unit_test(crowded_places_of_the_filter_forget_nobody),
 		cmocka_unit_test(an_address_that_comes_back_ends_what_was_there),
 		cmocka_unit_test(at_rate_one_everything_is_counted),
 		cmocka_unit_test(every_function_of_the_family_is_counted_once),

@@ -40,7 +40,7 @@ struct stripe {
 	size_t live;
 } __attribute__((aligned(64)));
 
-atomic_uchar sonde__filter[SONDE__FILTER];
+atomic_ushort sonde__filter[SONDE__FILTER];
 static struct stripe stripes[STRIPES];
 static atomic_size_t all_bytes;
 
@@ -69,26 +69,41 @@ static size_t home_of(uint64_t hash)
 	return (size_t)(hash >> 24);
 }
 
-void sonde__filter_add(const void *p)
+/* What tells apart the addresses of one place, in the upper byte. */
+static unsigned tag_of(const void *p)
 {
-	atomic_uchar *place = &sonde__filter[sonde__filter_place(p)];
-	unsigned char n = atomic_load_explicit(place, memory_order_relaxed);
+	return (unsigned)((uintptr_t)p >> 4 & 0xff) << 8;
+}
 
-	while (n != STUCK &&
-	       !atomic_compare_exchange_weak_explicit(place, &n, (unsigned char)(n + 1),
+/* Adds to what is at the place of 'p'; one that so many had at once stays as it is. */
+static void filter_change(const void *p, unsigned by)
+{
+	atomic_ushort *place = &sonde__filter[sonde__filter_place(p)];
+	unsigned short was = atomic_load_explicit(place, memory_order_relaxed);
+
+	while ((was & 0xff) != STUCK &&
+	       !atomic_compare_exchange_weak_explicit(place, &was, (unsigned short)(was + by),
 						      memory_order_relaxed, memory_order_relaxed))
 		;
 }
 
+void sonde__filter_add(const void *p)
+{
+	filter_change(p, tag_of(p) + 1);
+}
+
 static void filter_drop(const void *p)
 {
-	atomic_uchar *place = &sonde__filter[sonde__filter_place(p)];
-	unsigned char n = atomic_load_explicit(place, memory_order_relaxed);
+	filter_change(p, -(tag_of(p) + 1));
+}
 
-	while (n != STUCK &&
-	       !atomic_compare_exchange_weak_explicit(place, &n, (unsigned char)(n - 1),
-						      memory_order_relaxed, memory_order_relaxed))
-		;
+/* Whether it is no other address than 'p' that has made the filter say "maybe". */
+static bool filter_agrees(const void *p)
+{
+	unsigned there =
+		atomic_load_explicit(&sonde__filter[sonde__filter_place(p)], memory_order_relaxed);
+
+	return (there & 0xff) != 1 || there == tag_of(p) + 1;
 }
 
 /* The entry of 'p', or NULL. */
@@ -258,10 +273,14 @@ uint64_t sonde__live_remove(const void *p)
 {
 	uint64_t hash = hash_of(p);
 	struct stripe *s = stripe_of(hash);
-	uintptr_t table = atomic_load_explicit(&s->table, memory_order_acquire);
-	struct entry *e = find(table, hash, (uintptr_t)p);
+	struct entry *e;
+	uintptr_t table;
 	uint64_t mark = 0;
 
+	if (!filter_agrees(p))
+		return 0;
+	table = atomic_load_explicit(&s->table, memory_order_acquire);
+	e = find(table, hash, (uintptr_t)p);
 	if (!e && atomic_load_explicit(&s->table, memory_order_relaxed) == table)
 		return 0;
 	if ((uintptr_t)p <= gone || !enter(s))

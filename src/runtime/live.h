@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 /*
- * Every free() of the host asks this filter: how many known addresses fall on each place.  Places
- * are 1024 bytes of address space wide: one cache line answers for 64 KiB, and what the host
- * needs stays in the cache.
+ * Every free() of the host asks this filter: how many known addresses fall on each place, and in
+ * the upper byte what their tags add up to.  Places are 2048 bytes of address space wide: one cache
+ * line answers for 64 KiB, and what the host needs stays in the cache.
  */
-enum { SONDE__FILTER = 1 << 16, SONDE__FILTER_SHIFT = 10 };
-extern atomic_uchar sonde__filter[SONDE__FILTER] __attribute__((visibility("hidden")));
+enum { SONDE__FILTER = 1 << 16, SONDE__FILTER_SHIFT = 11 };
+extern atomic_ushort sonde__filter[SONDE__FILTER] __attribute__((visibility("hidden")));
 
 static inline uint16_t sonde__filter_place(const void *p)
 {
@@ -28,7 +28,7 @@ static inline uint16_t sonde__filter_place(const void *p)
 static inline bool sonde__live_maybe(const void *p)
 {
 	/* A plain read, which the compiler can make part of the comparison. */
-	return ((const unsigned char *)sonde__filter)[sonde__filter_place(p)] != 0;
+	return ((const unsigned short *)sonde__filter)[sonde__filter_place(p)] != 0;
 }
 
 /* All free()s and realloc()s of 'p' take the slow path from now on. */
