@@ -16,6 +16,7 @@
 #include "ui/commands.h"
 #include "ui/dump.h"
 #include "ui/dumps-command.h"
+#include "ui/leaks-command.h"
 #include "ui/load.h"
 #include "ui/run.h"
 #include "ui/shell.h"
@@ -110,10 +111,9 @@ static const struct word {
 	int (*run)(void);                       /* one that takes no arguments; or */
 	int (*run_with)(int argc, char **argv); /* one that does, and finds all as it was */
 } words[] = {
-	{ "help", print_usage, NULL },
-	{ "version", print_version, NULL },
-	{ "run", NULL, run_main },
-	{ "dumps", NULL, dumps_main },
+	{ "help", print_usage, NULL }, { "version", print_version, NULL },
+	{ "run", NULL, run_main },     { "dumps", NULL, dumps_main },
+	{ "leaks", NULL, leaks_main },
 };
 
 static const struct word *own_word(int argc, char **argv)

@@ -203,6 +203,8 @@ void usage_write(struct out *o)
 	out_text(o, "\n  Commands of sonde:\n");
 	out_printf(o, "    %-16s %s\n", "dumps",
 		   "List, get, open and remove stored heap dumps; see sonde dumps --help");
+	out_printf(o, "    %-16s %s\n", "leaks",
+		   "Tell which stacks of a series of heap profiles grow; see sonde leaks --help");
 	out_printf(o, "    %-16s %s\n", "run",
 		   "Start a program with libsonde in it; see sonde run --help");
 }
