@@ -52,7 +52,7 @@ def top(reader, file, kind):
     text = guest.run(*reader, "-top", "-nodefraction=0", "-nodecount=1000", f"-sample_index={kind}", unit,
                      file).stdout.decode()
     rows = (line.split() for line in text.splitlines())
-    return {r[-1]: float(r[0].removesuffix("ns")) for r in rows if len(r) == 6 and r[1].endswith("%")}
+    return {r[5]: float(r[0].removesuffix("ns")) for r in rows if len(r) >= 6 and r[1].endswith("%")}
 
 
 def profile(port, path, name):
@@ -117,23 +117,71 @@ def t_who_is_shot_while_it_waits_waits_no_longer():
     hold("shot")
 
 
-API = r"""
+# Starts a thread and returns when the kernel says that it waits for a lock.
+START = r"""
+#include <fcntl.h>
 #include <pthread.h>
-#include <sonde.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+static int volatile started;
+static void (*work)(void);
+
+static void *run(void *unused)
+{
+	started = (int)syscall(SYS_gettid);
+	work();
+	return unused;
+}
+
+static pthread_t start(void (*f)(void))
+{
+	char path[64], text[64] = "";
+	pthread_t t;
+
+	started = 0;
+	work = f;
+	pthread_create(&t, NULL, run, NULL);
+	while (!started)
+		usleep(1000);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", started);
+	while (strtol(text, NULL, 10) != SYS_futex) {
+		int fd = open(path, O_RDONLY);
+		ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+		close(fd);
+		usleep(n < 0 ? 500000 : 1000);
+		if (n < 0) /* that file is not for us: half a second has to do */
+			break;
+	}
+	return t;
+}
+
+static void stay(void)
+{
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+"""
+
+API = START + r"""
+#include <sonde.h>
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
-static void *waiter(void *unused)
+__attribute__((noinline)) void waiter(void)
 {
 	pthread_mutex_lock(&m);
 	pthread_mutex_unlock(&m);
-	return unused;
+	__asm__("");
 }
 static void contend(void)
 {
 	pthread_t t;
 	pthread_mutex_lock(&m);
-	pthread_create(&t, NULL, waiter, NULL);
+	t = start(waiter);
 	usleep(100000);
 	pthread_mutex_unlock(&m);
 	pthread_join(t, NULL);
@@ -147,10 +195,8 @@ int main(void)
 	seen();
 	unsigned long long c = sonde_set_mutex_fraction(0), d = sonde_set_block_rate(0);
 	unseen();
-	printf("rates %llu %llu %llu\nready\n", a + b, c, d);
-	fflush(stdout);
-	while (getchar() != EOF)
-		;
+	printf("rates %llu %llu %llu\n", a + b, c, d);
+	stay();
 }
 """
 INCLUDE = f"-I{guest.pathlib.Path(__file__).resolve().parent.parent / 'include'}"
@@ -165,10 +211,9 @@ def t_a_program_switches_it_on_and_off():
             assert found.get(function, 0) > 50 and "unseen" not in found, (kind, found)
 
 
-CXX = """
+CXX = START + r"""
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
 #include <mutex>
 #include <shared_mutex>
 #include <thread>
@@ -176,28 +221,23 @@ using namespace std;
 static mutex m;
 static shared_mutex s;
 static condition_variable c;
-static void rest(int ms) { this_thread::sleep_for(chrono::milliseconds(ms)); }
-extern "C" __attribute__((noinline)) void hold_std() { m.lock(); rest(100); m.unlock(); asm(""); }
-extern "C" __attribute__((noinline)) void hold_shared() { s.lock(); rest(100); s.unlock(); asm(""); }
-extern "C" __attribute__((noinline)) void want_std() { rest(20); { lock_guard<mutex> l(m); } asm(""); }
-extern "C" __attribute__((noinline)) void want_shared() { rest(20); { shared_lock<shared_mutex> l(s); } asm(""); }
-extern "C" __attribute__((noinline)) void wait_std() { unique_lock<mutex> l(m); c.wait_for(l, chrono::milliseconds(50)); }
-extern "C" __attribute__((noinline)) void join_std() { thread t([] { rest(50); }); t.join(); asm(""); }
+#define FUNCTION extern "C" __attribute__((noinline)) void
+static void rest() { this_thread::sleep_for(chrono::milliseconds(100)); }
+FUNCTION want_std() { { lock_guard<mutex> l(m); } asm(""); }
+FUNCTION want_shared() { { shared_lock<shared_mutex> l(s); } asm("#"); }
+FUNCTION hold_std() { m.lock(); pthread_t t = start(want_std); rest(); m.unlock(); pthread_join(t, NULL); }
+FUNCTION hold_shared() { s.lock(); pthread_t t = start(want_shared); rest(); s.unlock(); pthread_join(t, NULL); }
+FUNCTION wait_std() { unique_lock<mutex> l(m); c.wait_for(l, chrono::milliseconds(100)); }
+FUNCTION join_std() { thread t(rest); t.join(); asm(""); }
 int main()
 {
 	for (int i = 0; i < 3; i++) {
-		thread a(want_std), b(want_shared), d(hold_shared);
 		hold_std();
-		a.join();
-		b.join();
-		d.join();
+		hold_shared();
 		wait_std();
 		join_std();
 	}
-	puts("ready");
-	fflush(stdout);
-	while (getchar() != EOF)
-		;
+	stay();
 }
 """
 
@@ -205,7 +245,7 @@ int main()
 def cumulated(file):
     text = guest.run(SONDE, "-top", "-cum", "-nodefraction=0", "-unit=ms", file).stdout.decode()
     rows = (line.split() for line in text.splitlines())
-    return {r[-1]: float(r[3].removesuffix("ms")) for r in rows if len(r) >= 6 and r[1].endswith("%")}
+    return {r[5]: float(r[3].removesuffix("ms")) for r in rows if len(r) >= 6 and r[1].endswith("%")}
 
 
 def t_the_locks_of_cxx_get_there():
@@ -302,32 +342,25 @@ def t_the_finest_of_all_rates_is_in_force():
 
 
 def t_labels_are_those_of_who_waits_and_who_holds():
-    program = guest.compile_c("labels", """
-#include <pthread.h>
+    program = guest.compile_c("labels", START + r"""
 #include <sonde.h>
-#include <stdio.h>
-#include <unistd.h>
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
-static void *waiter(void *unused)
+static void waiter(void)
 {
 	sonde_label_set("role", "waiter");
 	pthread_mutex_lock(&m);
 	pthread_mutex_unlock(&m);
-	return unused;
 }
 int main(void)
 {
 	pthread_t t;
 	sonde_label_set("role", "holder");
 	pthread_mutex_lock(&m);
-	pthread_create(&t, NULL, waiter, NULL);
-	usleep(100000);
+	t = start(waiter);
+	usleep(10000);
 	pthread_mutex_unlock(&m);
 	pthread_join(t, NULL);
-	puts("ready");
-	fflush(stdout);
-	while (getchar() != EOF)
-		;
+	stay();
 }
 """, "-pthread", INCLUDE, LIB)
     with playing(program=program, **ALL) as (port, _):

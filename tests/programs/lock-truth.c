@@ -397,10 +397,28 @@ APART static void wait_barrier(void)
 	END;
 }
 
+static atomic_bool released;
+
+static void sleep_until_released(void)
+{
+	while (!released)
+		sleep_ms(1);
+}
+
 static void *sleeper(void *unused)
 {
-	sleep_ms(2 * HOLD_MS);
+	sleep_until_released();
 	return unused;
+}
+
+/* One waits for something that is slow, until it is released. */
+static void hold_up(void (*wait)(void))
+{
+	released = false;
+	start_all(waiters, 1, wait, &waiting);
+	sleep_ms(HOLD_MS);
+	released = true;
+	join_all(waiters, 1);
 }
 
 APART static void wait_join(void)
@@ -412,23 +430,18 @@ APART static void wait_join(void)
 	END;
 }
 
-static void sleep_once(void)
-{
-	sleep_ms(2 * HOLD_MS);
-}
-
 static pthread_once_t once;
 
 /* The first one is busy, the others wait. */
 APART static void wait_once(void)
 {
-	pthread_once(&once, sleep_once);
+	pthread_once(&once, sleep_until_released);
 	END;
 }
 
 static void *call_first(void *unused)
 {
-	pthread_once(&once, sleep_once);
+	pthread_once(&once, sleep_until_released);
 	return unused;
 }
 
@@ -450,23 +463,19 @@ static void play_others(void)
 		join_all(waiters, 1);
 	}
 	tell("block", "wait_barrier", &waiting);
-	for (int i = 0; i < ROUNDS; i++) {
-		uint64_t since = now();
-
-		wait_join();
-		count(&waiting, since);
-	}
+	for (int i = 0; i < ROUNDS; i++)
+		hold_up(wait_join);
 	tell("block", "wait_join", &waiting);
 	for (int i = 0; i < ROUNDS; i++) {
 		pthread_t first;
 
 		once = PTHREAD_ONCE_INIT;
+		released = false;
 		if (pthread_create(&first, NULL, call_first, NULL) != 0)
 			abort();
 		while (*(volatile int *)&once == PTHREAD_ONCE_INIT)
 			sleep_ms(1);
-		start_all(waiters, 1, wait_once, &waiting);
-		join_all(waiters, 1);
+		hold_up(wait_once);
 		pthread_join(first, NULL);
 	}
 	tell("block", "wait_once", &waiting);
@@ -507,7 +516,7 @@ APART static void wait_cnd(void)
 static int c11_sleeper(void *unused)
 {
 	(void)unused;
-	sleep_ms(HOLD_MS);
+	sleep_until_released();
 	return 7;
 }
 
@@ -535,12 +544,8 @@ static void play_c11(void)
 	for (int i = 0; i < ROUNDS; i++)
 		wait_cnd();
 	tell("block", "wait_cnd", &waiting);
-	for (int i = 0; i < ROUNDS; i++) {
-		uint64_t since = now();
-
-		wait_thrd();
-		count(&waiting, since);
-	}
+	for (int i = 0; i < ROUNDS; i++)
+		hold_up(wait_thrd);
 	tell("block", "wait_thrd", &waiting);
 }
 
