@@ -76,40 +76,44 @@ static void sort(struct list *l)
 	free(other);
 }
 
-static int digit(char c)
+/* Hexadecimal numbers, one to a line, with or without 0x. */
+static void parse(struct list *l, struct str text)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static uint64_t parse(struct str line)
-{
+	static const signed char digits[256] = {
+		['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+		['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+		['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+		['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+	};
 	uint64_t v = 0;
+	bool any = false;
 
-	if (str_starts(line, STR("0x")))
-		line = str_skip(line, 2);
-	for (size_t i = 0; i < line.n && digit(line.p[i]) >= 0; i++)
-		v = v << 4 | (uint64_t)digit(line.p[i]);
-	return v;
+	for (size_t i = 0; i < text.n; i++) {
+		int digit = digits[(unsigned char)text.p[i]];
+
+		if (digit) {
+			v = v << 4 | (uint64_t)(digit - 1);
+			any = true;
+		} else if (text.p[i] == '\n' && any) {
+			vec_push(l->v, l->n, l->cap, v);
+			v = 0;
+			any = false;
+		}
+	}
+	if (any)
+		vec_push(l->v, l->n, l->cap, v);
 }
 
 /* In ascending order, each once. */
 static int read_addresses(struct list *l, struct err *err)
 {
 	struct file_bytes in;
-	struct str line, rest;
 	size_t n = 0;
 	int rc = file_read_fd(STDIN_FILENO, "stdin", INPUT_MAX, &in, err);
 
 	if (rc)
 		return rc;
-	rest = (struct str){ in.p, in.n };
-	while (str_split(&rest, '\n', &line)) {
-		if (line.n)
-			vec_push(l->v, l->n, l->cap, parse(line));
-	}
+	parse(l, (struct str){ in.p, in.n });
 	file_bytes_release(&in);
 	sort(l);
 	for (size_t i = 0; i < l->n; i++) {

@@ -17,6 +17,9 @@
 /* Debug information shrinks to a quarter; what claims to be much more is not inflated. */
 enum { GROWTH_MAX = 32, ROOM_LEAST = 64 << 20 };
 
+/* A mapping that is smaller than this is not worth a thread; pages of any machine fit the other. */
+enum { UNMAP_ALONE = 64 << 20, UNMAP_ALIGN = 2 << 20 };
+
 enum { COMPRESSED_ZLIB = 1, COMPRESSED_ZSTD = 2 };
 
 /* A section that is to be inflated. */
@@ -48,12 +51,31 @@ bool image_open(struct image *im, struct elf_file *f)
 	return true;
 }
 
+/* Giving back what was looked at takes long, too: each thread gives back some of it. */
+static void unmap_some(int i, void *ctx)
+{
+	const struct image *im = ctx;
+	size_t share = (im->n / (size_t)par_width() / UNMAP_ALIGN + 1) * UNMAP_ALIGN;
+	size_t from = (size_t)i * share;
+
+	if (from < im->n)
+		munmap((void *)(im->p + from), im->n - from < share ? im->n - from : share);
+}
+
+static void unmap(struct image *im)
+{
+	if (im->n >= UNMAP_ALONE)
+		par_run(par_width(), unmap_some, im);
+	else
+		munmap((void *)im->p, im->n);
+}
+
 void image_release(struct image *im)
 {
 	for (size_t i = 0; i < im->ninflated; i++)
 		free(im->inflated[i]);
 	if (im->mapped)
-		munmap((void *)im->p, im->n);
+		unmap(im);
 	*im = (struct image){ 0 };
 }
 

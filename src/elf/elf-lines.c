@@ -28,6 +28,7 @@ enum {
 	FRAMES_MAX = 256,           /* at one address: the outermost ones are left out */
 	REMEMBERED_MAX = 1 << 12,   /* functions one thread keeps at hand from unit to unit */
 	BATCH = 16,                 /* names that are read side by side */
+	MANY = 1 << 12,             /* addresses: most pieces of code have one */
 	NAME_LONGER = 2,            /* when a symbol's name says more: by so many bytes */
 };
 
@@ -109,7 +110,7 @@ struct resolver {
 
 /* ------------------------------------------------------------------ which unit */
 
-/* A piece of code of a unit that one of the addresses is in. */
+/* A piece of code of a unit that one of the addresses is in, or may be. */
 struct piece {
 	uint64_t low, high;
 	uint32_t unit;
@@ -136,9 +137,9 @@ static void add_pieces(struct resolver *s, struct dwarf_reader *r, uint32_t unit
 {
 	for (size_t i = 0; i < r->nranges; i++) {
 		struct piece piece = { r->ranges[i].low, r->ranges[i].high, unit };
-		size_t at = first_from(s->addresses, s->n, piece.low);
+		size_t at = s->n < MANY ? first_from(s->addresses, s->n, piece.low) : 0;
 
-		if (at < s->n && s->addresses[at] < piece.high)
+		if (s->n >= MANY || (at < s->n && s->addresses[at] < piece.high))
 			vec_push(p->list, p->n, p->cap, piece);
 	}
 }
