@@ -542,6 +542,32 @@ def t_dwz_dwarf_5():
     return supplementary("-5")
 
 
+def packaged(compiler, version):
+    """A package of .dwo files has all that the files had.  (llvm-dwp 14 hangs at gcc's DWARF 5.)"""
+    need("llvm-dwp")
+    program = build(compiler, "c++", "-O2", f"-gdwarf-{version}", "-gsplit-dwarf", "-DPACKAGED")
+    wanted = addresses(program)
+    expected = ours(program, wanted)
+    package = program.with_suffix(".dwp")
+    run("llvm-dwp", "-e", program.name, "-o", package.name, cwd=program.parent)
+    for file in program.parent.glob("*.dwo"):
+        file.unlink()
+    found = ours(program, wanted)
+    wrong = [x for x in wanted if found[x] != expected[x]]
+    assert not wrong, f"{wrong[0]:#x}\n{show(found[wrong[0]])}\n{show(expected[wrong[0]])}"
+    package.unlink()
+    assert ours(program, wanted) != expected, "the package is not needed"
+    return len(wanted)
+
+
+def t_package_of_gcc_dwarf_4():
+    return packaged("gcc", 4)
+
+
+def t_package_of_clang_dwarf_5():
+    return packaged("clang", 5)
+
+
 def t_mini_debug():
     """Names of functions that are not for the loader, compressed in .gnu_debugdata."""
     need("xz")

@@ -85,6 +85,7 @@ static char *name_in_cache(const struct resolver *r, const struct elf_file *f)
 	if (!*f->build_id)
 		s.sum = hash_mix(hash_mix(s.sum, st.st_ino), st.st_dev);
 	stamp_path(&s, mem_printf("%s.debug", f->path));
+	stamp_path(&s, mem_printf("%s.dwp", f->path));
 	stamp_path(&s, mem_printf("%.*s/.debug", STR_ARG(dir)));
 	while (str_split(&rest, ':', &folder))
 		stamp_debug_folder(&s, folder, f, dir);
