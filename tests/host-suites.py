@@ -39,7 +39,7 @@ GLIB_TESTS = """1bit-mutex array-test asyncqueue atomic basics-gobject bytes cac
 
 def soaked():
     return guest_env(LIB, free_port(), SONDE_HEAP_RATE=16384, SONDE_MUTEX_FRACTION=1,
-                     SONDE_BLOCK_RATE=1)
+                     SONDE_BLOCK_RATE=1, SONDE_MEMLOG="50ms")
 
 
 def python_says(env):

@@ -31,12 +31,13 @@ PATHS = ("/debug/pprof/profile?seconds=1&hz=1000", "/debug/pprof/heap", "/debug/
          "/metrics", "/debug/pprof/heap?seconds=1", "/debug/pprof/heap?symbolize=0",
          "/debug/pprof/symbol", "/debug/pprof/goroutine", "/debug/pprof/mutex", "/debug/pprof/block",
          "/debug/pprof/block?debug=1", "/debug/pprof/mutex?seconds=1&rate=1",
-         "/debug/pprof/goroutine?debug=2", "/debug/pprof/threadcreate", "/debug/pprof/trace?seconds=0.5")
+         "/debug/pprof/goroutine?debug=2", "/debug/pprof/threadcreate", "/debug/pprof/trace?seconds=0.5",
+         "/debug/pprof/memstats", "/debug/pprof/heap?debug=1")
 
 
 def soaked(port):
     return guest.guest_env(LIB, port, SONDE_HEAP_RATE=16384, SONDE_CPU_HZ=1000,
-                           SONDE_MUTEX_FRACTION=1, SONDE_BLOCK_RATE=1)
+                           SONDE_MUTEX_FRACTION=1, SONDE_BLOCK_RATE=1, SONDE_MEMLOG="50ms")
 
 
 class Hammer(threading.Thread):
@@ -125,6 +126,7 @@ def t_redis():
     port, server = redis(soaked(http))
     with server as p:
         guest.answers(http)
+        until("redis", lambda: guest.listens(port))
         with Hammer(http) as h:
             def work(n):
                 assert redis_answers(port) == want
