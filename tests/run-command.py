@@ -6,6 +6,7 @@ usage: run-command.py --sonde PROGRAM --lib LIBRARY [NAME...]
 SPDX-License-Identifier: Apache-2.0
 """
 import os
+import pty
 import shutil
 import signal
 import subprocess
@@ -84,6 +85,41 @@ def t_signals_are_handled_as_before():
     bare = guest.run("grep", "-h", "Sig\\(Ign\\|Blk\\|Cgt\\)", "/proc/self/status",
                      preexec_fn=lambda: signal.signal(signal.SIGUSR2, signal.SIG_IGN))
     assert out.stdout.split()[:4] == bare.stdout.split()[:4], (out.stdout, bare.stdout)
+
+
+def at_a_terminal(*args, keys):
+    """Waits for "ready", types, and returns what is shown and the status."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(SONDE, [SONDE, "run", *args], clean(SONDE_LOG=str(TMP / "log")))
+    shown = b""
+    while b"ready" not in shown:
+        shown += os.read(terminal, 1000)
+    os.write(terminal, keys)
+    try:
+        while True:
+            shown += os.read(terminal, 1000)
+    except OSError:  # nobody is at the other end any more
+        pass
+    status = os.waitpid(pid, 0)[1]
+    os.close(terminal)
+    return shown.decode(), os.waitstatus_to_exitcode(status)
+
+
+def t_the_keys_of_a_terminal_are_the_programs():
+    loop = "echo ready; while :; do sleep 0.1; done"
+    _, status = at_a_terminal("sh", "-c", f"trap 'exit 7' INT; {loop}", keys=b"\x03")
+    assert status == 7, status
+    _, status = at_a_terminal("sh", "-c", loop, keys=b"\x03")
+    assert status == -signal.SIGINT, status
+    _, status = at_a_terminal("sh", "-c", f"trap 'exit 8' QUIT; {loop}", keys=b"\x1c")
+    assert status == 8, status
+
+
+def t_what_is_typed_reaches_the_program():
+    shown, status = at_a_terminal("sh", "-c", "test -t 0 && test -t 1 && echo ready; read x; echo got $x",
+                                  keys=b"words\n")
+    assert "got words" in shown and status == 0, (shown, status)
 
 
 def t_no_such_program_is_127():
