@@ -67,6 +67,7 @@ static struct {
 	uint64_t off_at, next_poll, cpu_before;
 	uint64_t next_look, pause;
 	atomic_bool orphan; /* a child of a process that has an agent */
+	bool alone;         /* when it forked, the program had one thread only, beside ours */
 	bool forked; /* a child, which may have inherited the loader's lock, locked for ever */
 	long parent; /* the process it came from */
 	char *cmdline;
@@ -395,9 +396,21 @@ static int start_thread(void)
 	return -rc;
 }
 
+/* The folder has a link for every thread, and the two that all folders have. */
+static bool has_one_thread(void)
+{
+	struct stat st = { 0 };
+
+	return !atomic_load(&sonde__sandboxed) &&
+	       sonde__syscall(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&st, 0, 0,
+			      0) == 0 &&
+	       st.st_nlink <= 2 + 1 + (agent.state == ON);
+}
+
 static void fork_prepare(void)
 {
 	sonde__lock(&agent.lock);
+	agent.alone = has_one_thread();
 	/* The child may lose its parent before it can ask who that is. */
 	agent.parent = sonde__sys_getpid();
 }
@@ -436,7 +449,7 @@ static void fork_child(void)
 	if (atomic_load(&agent.orphan))
 		atomic_store(&sonde__heap_watcher, take_over);
 	agent.state = OFF;
-	agent.forked = true;
+	agent.forked = !agent.alone;
 	atomic_store(&agent.look, false);
 	sonde__unlock(&agent.lock);
 }
