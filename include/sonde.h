@@ -118,6 +118,22 @@ struct sonde_options {
 	 */
 	void (*log_call)(void *context, const char *line);
 	void *log_context;
+
+	/*
+	 * Where heap dumps are stored when memory grows (docs/RUNTIME.md): "dir:/path", "kube:" or
+	 * "kube:namespace"; NULL or "": nowhere, but NULL means "kube:" for the preset
+	 * "enable-profiler" in a pod.  "sonded store" does it, in a process of its own.
+	 */
+	const char *dump;
+
+	/* What dumps are called: PREFIX-heap; NULL: by the name of the program. */
+	const char *dump_prefix;
+
+	/* Bytes of HeapInuse above which there is a first dump; default 330000000. */
+	uint64_t dump_above;
+
+	/* Percent above the last dump that make another one; default 10. */
+	uint64_t dump_growth;
 };
 #define SONDE_OPTIONS .size = sizeof(struct sonde_options)
 #define SONDE_OFF     UINT64_MAX

@@ -134,7 +134,9 @@ static int run_store(const struct args *args)
 
 	if (!path || args->rest[1])
 		return daemon_complain("store", "which file? one; see --help", STATUS_WRONG_USE);
-	rc = file_read(path, SIZE_MAX / 2, &b, &err);
+	rc = strcmp(path, "-") == 0
+		     ? file_read_fd(STDIN_FILENO, "standard input", SIZE_MAX / 2, &b, &err)
+		     : file_read(path, SIZE_MAX / 2, &b, &err);
 	if (rc == 0)
 		rc = store_open(where, daemon_place(), &s, &err);
 	if (rc == 0)
@@ -156,7 +158,8 @@ const struct daemon_command command_store = {
 	.what = "Put one dump into a store",
 	.usage = "usage: sonded store --to place --prefix name [options] file\n"
 		 "\n"
-		 "Stores a heap profile as the newest dump of that name: all of it, or nothing.\n",
+		 "Stores a heap profile as the newest dump of that name: all of it, or nothing.\n"
+		 "The file \"-\" is standard input.\n",
 	.flags = flags,
 	.run = run_store,
 };

@@ -6,6 +6,7 @@
 #include "runtime/agent.h"
 
 #include "runtime/aside.h"
+#include "runtime/autodump.h"
 #include "runtime/contention.h"
 #include "runtime/cpu.h"
 #include "runtime/family.h"
@@ -210,6 +211,8 @@ static uint64_t deadline(void)
 		until = agent.next_look;
 	if (sonde__memlog_next() < until)
 		until = sonde__memlog_next();
+	if (sonde__autodump_next() < until)
+		until = sonde__autodump_next();
 	if (sonde__trace_next() < until)
 		until = sonde__trace_next();
 	return until;
@@ -314,6 +317,7 @@ static void wait_and_work(void)
 	poll_cpu();
 	sonde__trace_poll();
 	sonde__memlog_work(sonde__now());
+	sonde__autodump_work(sonde__now());
 }
 
 static bool time_is_up(void)
@@ -336,6 +340,7 @@ static void wind_up(void)
 	sonde__contention_set_rate(SONDE__MUTEX, 0);
 	sonde__contention_set_rate(SONDE__BLOCK, 0);
 	sonde__server_close(sonde__now() + DRAIN_MS * ms);
+	sonde__autodump_end();
 	sonde__aside_stop();
 }
 
@@ -382,7 +387,7 @@ static int start_thread(void)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	sonde__tls.inside++;
-	if (agent.config.memlog_ns)
+	if (agent.config.memlog_ns || agent.config.dump[0])
 		sonde__aside_start();
 	/* A thread has the name of its maker: a process we start at once must find it so. */
 	prctl(PR_GET_NAME, name);
@@ -440,11 +445,13 @@ static void fork_child(void)
 {
 	sonde__server_forget();
 	sonde__aside_forget();
+	sonde__autodump_forget();
 	sonde__memstats_forget();
 	close_wake();
 	agent.arrived = NULL;
 	agent.taken = NULL;
-	if (agent.state == ON && (agent.config.addr[0] || agent.config.memlog_ns))
+	if (agent.state == ON &&
+	    (agent.config.addr[0] || agent.config.memlog_ns || agent.config.dump[0]))
 		atomic_store(&agent.orphan, true);
 	if (atomic_load(&agent.orphan))
 		atomic_store(&sonde__heap_watcher, take_over);
@@ -502,6 +509,7 @@ static void prepare(const struct sonde__config *c)
 	atomic_store(&agent.stop, false);
 	sonde__log_open(c);
 	sonde__memlog_set(c->memlog_ns);
+	sonde__autodump_set(c);
 	keep_cmdline();
 	if (!agent.forked)
 		sonde__modules_refresh();

@@ -32,6 +32,10 @@ struct sonde__config {
 	bool index;           /* R16 */
 	bool label_age;       /* live samples of the heap carry their age */
 	unsigned presets;     /* those that are in force, a bit for each enum sonde__preset */
+	char dump[256];       /* where heap dumps are stored: "dir:/path", "kube:"; "": nowhere */
+	char dump_prefix[64]; /* "": by the name of the program */
+	uint64_t dump_above;  /* bytes of HeapInuse */
+	uint64_t dump_growth; /* percent */
 	bool on;
 	bool inherited;      /* from an environment that may have been meant for another process */
 	char complaint[160]; /* about what could not be understood; for the log */
@@ -44,6 +48,8 @@ enum {
 	SONDE__CPU_HZ = 100,
 	SONDE__CPU_HZ_MAX = 1000,
 	SONDE__MEMLOG_NS_MIN = 10000000,
+	SONDE__DUMP_ABOVE = 330000000,
+	SONDE__DUMP_GROWTH = 10,
 };
 
 /* Ways of switching on that other systems have: a name for each, and what goes with it. */
@@ -61,6 +67,8 @@ void sonde__config_init(struct sonde__config *c);
 /* What a preset stands for; whether there is one of that name.  What is set later wins, but an
  * address that is set already stays. */
 bool sonde__config_preset(struct sonde__config *c, const char *name);
+/* Where dumps go if nothing else is said: the cluster, with that preset in a pod. */
+void sonde__config_imply_dump(struct sonde__config *c, char **environment);
 /* Reads the environment; whether it asks to be switched on. */
 bool sonde__config_from_env(struct sonde__config *c, char **environment);
 

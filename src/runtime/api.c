@@ -12,6 +12,7 @@
 #include "runtime/memlog.h"
 #include "runtime/next-lock.h"
 #include "runtime/os.h"
+#include "runtime/ship.h"
 
 #include <errno.h>
 #include <link.h>
@@ -67,6 +68,15 @@ static int read_options(const struct sonde_options *given, struct sonde__config 
 		c->block_rate = o.block_rate == SONDE_OFF ? 0 : o.block_rate;
 	if (o.no_index)
 		c->index = false;
+	if (!copy(c->dump, sizeof(c->dump), o.dump) ||
+	    !copy(c->dump_prefix, sizeof(c->dump_prefix), o.dump_prefix))
+		return -EINVAL;
+	if (!o.dump)
+		sonde__config_imply_dump(c, environ);
+	if (o.dump_above)
+		c->dump_above = o.dump_above;
+	if (o.dump_growth)
+		c->dump_growth = o.dump_growth;
 	c->off_after_s = o.off_after_s;
 	c->label_age = o.label_age != 0;
 	if (o.memlog_ns)
@@ -75,6 +85,13 @@ static int read_options(const struct sonde_options *given, struct sonde__config 
 	c->log_context = o.log_context;
 	c->on = true;
 	return 0;
+}
+
+static int start(const struct sonde__config *c)
+{
+	if (c->dump[0] && !sonde__agent_is_on())
+		sonde__ship_prepare(environ);
+	return sonde__agent_start(c);
 }
 
 int sonde_start(const struct sonde_options *options)
@@ -88,7 +105,7 @@ int sonde_start(const struct sonde_options *options)
 	else
 		sonde__config_from_env(&c, environ);
 	if (rc == 0)
-		rc = sonde__agent_start(&c);
+		rc = start(&c);
 	errno = before;
 	return rc;
 }
@@ -258,7 +275,7 @@ __attribute__((constructor)) static void begin(void)
 	libsonde_needs_a_program_without_static();
 	sonde__next_lock_find();
 	if (sonde__config_from_env(&c, environ)) {
-		sonde__agent_start(&c);
+		start(&c);
 	} else if (c.complaint[0]) {
 		sonde__log_open(&c);
 		sonde__log("%s", c.complaint);

@@ -30,6 +30,8 @@ void sonde__config_init(struct sonde__config *c)
 {
 	*c = (struct sonde__config){ .heap_rate = SONDE__HEAP_RATE,
 				     .cpu_hz = SONDE__CPU_HZ,
+				     .dump_above = SONDE__DUMP_ABOVE,
+				     .dump_growth = SONDE__DUMP_GROWTH,
 				     .index = true };
 }
 
@@ -253,6 +255,26 @@ static bool read_switches(struct sonde__config *c, char **environment)
 	return c->addr[0] || c->presets;
 }
 
+void sonde__config_imply_dump(struct sonde__config *c, char **environment)
+{
+	const char *cluster = value_of(environment, "KUBERNETES_SERVICE_HOST");
+
+	if ((c->presets & 1U << SONDE__ENABLE_PROFILER) && cluster && *cluster && !c->dump[0])
+		sonde__format(c->dump, sizeof(c->dump), "kube:");
+}
+
+/* Set to nothing, it is off also where a preset implies it. */
+static void read_dump(struct sonde__config *c, char **environment)
+{
+	if (value_of(environment, "SONDE_DUMP"))
+		read_text(c, environment, "SONDE_DUMP", c->dump, sizeof(c->dump));
+	else
+		sonde__config_imply_dump(c, environment);
+	read_text(c, environment, "SONDE_DUMP_PREFIX", c->dump_prefix, sizeof(c->dump_prefix));
+	read_bytes(c, environment, "SONDE_DUMP_ABOVE", &c->dump_above);
+	read_plain(c, environment, "SONDE_DUMP_GROWTH", &c->dump_growth);
+}
+
 bool sonde__config_from_env(struct sonde__config *c, char **environment)
 {
 	const char *token = value_of(environment, "SONDE_TOKEN");
@@ -265,7 +287,8 @@ bool sonde__config_from_env(struct sonde__config *c, char **environment)
 		return false;
 	c->on = read_switches(c, environment);
 	read_memlog(c, environment);
-	c->on = c->on || c->memlog_ns;
+	read_dump(c, environment);
+	c->on = c->on || c->memlog_ns || c->dump[0];
 	c->inherited = !value_of(environment, "SONDE_PID");
 	read_text(c, environment, "SONDE_LOG", c->log, sizeof(c->log));
 	if (!c->on)

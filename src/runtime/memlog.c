@@ -6,6 +6,7 @@
 #include "runtime/memlog.h"
 
 #include "runtime/agent.h"
+#include "runtime/autodump.h"
 #include "runtime/http.h"
 
 #include <stdatomic.h>
@@ -22,6 +23,11 @@ uint64_t sonde__memlog_set(uint64_t ns)
 
 	atomic_store(&changed, true);
 	return before;
+}
+
+uint64_t sonde__memlog_period(void)
+{
+	return atomic_load(&period);
 }
 
 uint64_t sonde__memlog_next(void)
@@ -42,6 +48,7 @@ static void write_entry(void)
 	if (!b.full)
 		sonde__log("%s", b.p);
 	sonde__buf_release(&b);
+	sonde__autodump_see(&s);
 }
 
 void sonde__memlog_work(uint64_t now)

@@ -17,6 +17,9 @@
  */
 uint64_t sonde__memlog_set(uint64_t period);
 
+/* What it is. */
+uint64_t sonde__memlog_period(void);
+
 /* For the agent: when there is something to do (sonde__now()); does it, if it is time. */
 uint64_t sonde__memlog_next(void);
 void sonde__memlog_work(uint64_t now);

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "runtime/autodump.h"
 #include "runtime/contention.h"
 #include "runtime/heap.h"
 #include "runtime/job.h"
@@ -189,6 +190,10 @@ void sonde__metrics_page(struct sonde__buf *b)
 	    atomic_load(&s->unwind_broken));
 	add(b, "sonde_labels_lost_total", "counter", "Labels there was no room for.",
 	    atomic_load(&s->labels_lost));
+	add(b, "sonde_dumps_stored_total", "counter", "Heap dumps that were stored.",
+	    sonde__autodump_stored());
+	add(b, "sonde_dumps_failed_total", "counter", "Heap dumps that could not be stored.",
+	    sonde__autodump_failed());
 	add(b, "sonde_requests_total", "counter", "Requests answered.", requests);
 	add(b, "sonde_requests_failed_total", "counter", "Of those, with an error.", failures);
 	add(b, "sonde_sent_bytes_total", "counter", "Bytes of answers.", bytes_sent);

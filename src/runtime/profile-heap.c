@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/ages.h"
+#include "runtime/autodump.h"
 #include "runtime/heap.h"
 #include "runtime/http.h"
 #include "runtime/labels.h"
@@ -129,6 +130,10 @@ static void add_comments(struct sonde__output *o)
 					 "hooks: its memory is not in this profile");
 	else if (sonde__heap_unseen(line + 7, sizeof(line) - 7))
 		sonde__output_comment(o, line);
+	if (sonde__autodump_problem()) {
+		sonde__format(line, sizeof(line), "sonde: %s", sonde__autodump_problem());
+		sonde__output_comment(o, line);
+	}
 	sonde__comment_off(o, SONDE__HEAP, "the heap profile is");
 	sonde__comment_count(o, atomic_load(&sonde__stats.heap_lost), "samples lost");
 	sonde__comment_count(o, atomic_load(&sonde__stats.stacks_lost),
