@@ -9,7 +9,9 @@ SPDX-License-Identifier: Apache-2.0
 """
 import contextlib
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -250,7 +252,7 @@ def t_creators_are_counted_with_their_whole_stack():
         assert re.search(r"^5 @", block, re.M), text
         names = re.findall(r"^#\t0x[0-9a-f]+\t+(\w+)\+", block, re.M)
         assert names[:2] == ["start_pool", "do_pool"] and "main" in names, names
-        assert "1 @ 0x3\n#\t0x2\t[started before the runtime]\n" in text, text
+        assert "1 @ 0x3\n#\t0x2\t[started before the runtime, or not seen by it]\n" in text, text
 
 
 def t_threads_that_come_and_go():
@@ -333,6 +335,36 @@ def t_a_cycle_of_mutexes_is_called_a_deadlock():
             assert sorted((int(a), int(b)) for a, b in pairs) == [(i, (i + 1) % n) for i in range(n)], \
                 d.deadlock
             assert all(d.named(f"ring-{i}").state == "deadlock" for i in range(n)), d.text
+
+
+def t_mutexes_of_all_types_make_deadlocks():
+    for kind in range(7):
+        with host("type", kind) as h:
+            d = settled(h, lambda d: d.deadlock, f"a deadlock of type {kind}")
+            assert len(d.deadlock) == 3, d.text
+
+
+def t_a_child_does_not_take_its_parents_profiles():
+    with host("background", SONDE_HEAP_RATE=1) as h:
+        running = [threading.Thread(target=fetch, args=(h.port, PROFILE + path))
+                   for path in ("trace?seconds=60", "profile?seconds=60")]
+        for t in running:
+            t.start()
+        until("a trace", lambda: fetch(h.port, PROFILE + "trace?seconds=0.1")[0] == 500)
+        until("a profile", lambda: fetch(h.port, PROFILE + "profile?seconds=1")[0] == 500)
+        h.process.send_signal(signal.SIGUSR1)
+        child = int(h.line())
+        try:
+            until("the child's answer", lambda: fetch(h.port, PROFILE + "cmdline")[0] == 200)
+            for t in running:
+                t.join()
+            assert json.loads(h.get("trace?seconds=0.1"))["traceEvents"]
+            h.get("profile?seconds=1")
+            text = h.get("threadcreate?debug=1").decode()
+            assert text.startswith("threadcreate profile: total 1\n"), text
+            assert [t.tid for t in h.dump().threads] == [child]
+        finally:
+            os.kill(child, signal.SIGKILL)
 
 
 def t_a_thread_that_waits_for_itself():

@@ -447,6 +447,7 @@ static void fork_child(void)
 	sonde__aside_forget();
 	sonde__autodump_forget();
 	sonde__memstats_forget();
+	sonde__profiles_forget();
 	close_wake();
 	agent.arrived = NULL;
 	agent.taken = NULL;

@@ -33,6 +33,13 @@ void sonde__creator_count(uint32_t stack)
 	atomic_fetch_add(&without, 1);
 }
 
+void sonde__creators_forget(void)
+{
+	atomic_store(&without, 0);
+	for (unsigned i = 0; i < SLOTS; i++)
+		atomic_store(&slots[i].n, 0);
+}
+
 void sonde__creators(void (*each)(uint32_t, uint64_t, void *), void *context)
 {
 	uint64_t n = atomic_load(&without);

@@ -194,6 +194,12 @@ static void respond_text(struct sonde__job *job, int64_t debug)
 		       &body);
 }
 
+void sonde__profiles_forget(void)
+{
+	sonde__profile_cpu_forget();
+	sonde__profile_trace_forget();
+}
+
 void sonde__profile_named(struct sonde__job *job, const char *name)
 {
 	char text[64];

@@ -41,6 +41,13 @@ extern const struct sonde__kind *const sonde__kinds[];
 void sonde__profile_named(struct sonde__job *job, const char *name);
 void sonde__profile_cpu(struct sonde__job *job);
 void sonde__profile_trace(struct sonde__job *job);
+/*
+ * In a child of fork(): those that were being taken are the parent's.  Their memory is not given
+ * back: the agent may just have been at it.
+ */
+void sonde__profiles_forget(void);
+void sonde__profile_cpu_forget(void);
+void sonde__profile_trace_forget(void);
 
 /* For those that are taken over some time: the value of a parameter as a number, 0 if it is none.
  */

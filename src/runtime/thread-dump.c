@@ -30,7 +30,7 @@ const char *sonde__pseudo_name(uint64_t pc)
 {
 	static const char *const names[SONDE__PSEUDO_END] = {
 		[SONDE__NOT_ANSWERING] = "[not answering]",
-		[SONDE__BEFORE_US] = "[started before the runtime]",
+		[SONDE__BEFORE_US] = "[started before the runtime, or not seen by it]",
 	};
 
 	return pc < SONDE__PSEUDO_END ? names[pc] : NULL;

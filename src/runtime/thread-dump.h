@@ -23,7 +23,7 @@ struct sonde__thread;
 /* Frames that are no code: addresses that nothing can be at.  sonde__pseudo_name() */
 enum sonde__pseudo {
 	SONDE__NOT_ANSWERING = 1, /* a thread that is listed without its stack */
-	SONDE__BEFORE_US,         /* it was there before the runtime was */
+	SONDE__BEFORE_US,         /* nobody saw it being started */
 	SONDE__PSEUDO_END
 };
 /* The name of such a frame, NULL for any other address. */

@@ -12,6 +12,7 @@
 #include "runtime/thread.h"
 
 #include "runtime/cpu.h"
+#include "runtime/creators.h"
 #include "runtime/fork.h"
 #include "runtime/heap.h"
 #include "runtime/measure.h"
@@ -444,6 +445,7 @@ static void in_child(void)
 		atomic_store(&our_tids[i], 0);
 	atomic_store(&on_pid, 0);
 	sonde__dump_forget();
+	sonde__creators_forget();
 	sonde__unlock(&lock);
 }
 

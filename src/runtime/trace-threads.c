@@ -254,11 +254,16 @@ void sonde__trace_write(struct sonde__buf *b, uint64_t zero)
 	}
 }
 
+void sonde__trace_unwatched(void)
+{
+	memset(&watch, 0, sizeof(watch));
+}
+
 void sonde__trace_unwatch(void)
 {
 	sonde__buf_release(&watch.tracks);
 	sonde__buf_release(&watch.slices);
 	sonde__buf_release(&watch.loads);
 	sonde__index_release(&watch.by_tid);
-	memset(&watch, 0, sizeof(watch));
+	sonde__trace_unwatched();
 }

@@ -154,6 +154,13 @@ static void drop_trace(struct sonde__job *job)
 	sonde__trace_forget();
 }
 
+void sonde__profile_trace_forget(void)
+{
+	tracing = false;
+	sonde__trace_end();
+	sonde__trace_unwatched();
+}
+
 static void finish_trace(struct sonde__job *job)
 {
 	struct sonde__buf body = { 0 };

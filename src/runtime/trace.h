@@ -75,6 +75,7 @@ void sonde__trace_write(struct sonde__buf *b, uint64_t zero);
 uint64_t sonde__trace_period(void); /* ns, the longest there was between two looks */
 uint64_t sonde__trace_slices_lost(void);
 void sonde__trace_unwatch(void);
+void sonde__trace_unwatched(void); /* the same, but memory stays where it is */
 /* trace.c: an event as far as all have it in common, without its end; a text in quotes. */
 void sonde__trace_event_head(struct sonde__buf *b, const char *name, int pid, int tid,
 			     uint64_t begin, uint64_t end);

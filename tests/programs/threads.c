@@ -5,11 +5,14 @@
  *	threads pool N		N workers that wait for work; the main loop is stuck in a mutex
  *	threads cycle N [MS]	N threads whose mutexes make a cycle; with MS: they try for so long
  *	threads chain N		N threads that wait for each other, but the last one goes on
+ *	threads type T		two threads and a cycle of mutexes of type T, of six
  *	threads self		a thread that waits for itself
- *	threads sleepers S	sleeps for S seconds in calls that a signal breaks off; says how
- *often threads churn		threads that come and go threads forks		a thread that forks,
- *one that starts programs, one that runs threads exec N		becomes itself N times more,
- *while a thread runs threads owner		handles SIGPROF itself, says so if it ever comes
+ *	threads sleepers S	sleeps for S seconds in calls that a signal breaks off; counts that
+ *	threads churn		threads that come and go
+ *	threads forks		a thread that forks, one that starts programs, one that runs
+ *	threads exec N		becomes itself N times more, while a thread runs
+ *	threads background	at SIGUSR1 a child goes on alone, and says its number
+ *	threads owner		handles SIGPROF itself, says so if it ever comes
  *	threads fight		two threads and a mutex
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -258,9 +261,25 @@ APART static void do_pool(int n)
 static struct {
 	pthread_mutex_t mutexes[MANY];
 	pthread_barrier_t all;
-	int n, ms;
+	int n, ms, type;
 	bool open; /* the last one waits for nobody */
 } ring;
+
+/* Each type has its own way to wait, and to say who holds it. */
+static void make_mutex(pthread_mutex_t *m, int type)
+{
+	static const int types[] = { PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE,
+				     PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_ADAPTIVE_NP };
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, types[type % 4]);
+	if (type == 4)
+		pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	if (type == 5)
+		pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutex_init(m, &attr);
+}
 
 APART static void take_next(int i)
 {
@@ -302,13 +321,19 @@ APART static void do_ring(int n, int ms, bool open)
 	ring.ms = ms;
 	ring.open = open;
 	for (int i = 0; i < ring.n; i++)
-		pthread_mutex_init(&ring.mutexes[i], NULL);
+		make_mutex(&ring.mutexes[i], ring.type);
 	pthread_barrier_init(&ring.all, NULL, (unsigned)ring.n + 1);
 	for (int i = 0; i < ring.n; i++)
 		start(in_ring, (void *)(size_t)i);
 	pthread_barrier_wait(&ring.all);
 	say("ready");
 	wait_in_sleep();
+}
+
+APART static void do_type(int type)
+{
+	ring.type = type;
+	do_ring(2, 0, false);
 }
 
 APART static void do_self(void)
@@ -481,6 +506,38 @@ APART static void do_exec(int n)
 	execv(program, args);
 }
 
+static atomic_bool go;
+
+static void on_usr1(int number)
+{
+	(void)number;
+	atomic_store(&go, true);
+}
+
+APART static void do_background(void)
+{
+	pid_t parent = getpid(), child;
+
+	signal(SIGUSR1, on_usr1);
+	pthread_join(start(pass, NULL), NULL);
+	say("ready");
+	while (!atomic_load(&go))
+		usleep(1000);
+	child = fork();
+	if (child != 0)
+		_exit(child < 0);
+	while (getppid() == parent)
+		usleep(1000);
+	printf("%d\n", getpid());
+	fflush(stdout);
+	for (;;) {
+		void *volatile some = malloc(1000);
+
+		free(some);
+		usleep(10000);
+	}
+}
+
 static void on_prof(int number)
 {
 	static const char text[] = "SIGPROF\n";
@@ -535,6 +592,8 @@ int main(int argc, char *argv[])
 		do_kinds();
 	else if (strcmp(mode, "pool") == 0)
 		do_pool(n);
+	else if (strcmp(mode, "type") == 0)
+		do_type(n);
 	else if (strcmp(mode, "cycle") == 0)
 		do_ring(n, argc > 3 ? (int)strtol(argv[3], NULL, 10) : 0, false);
 	else if (strcmp(mode, "chain") == 0)
@@ -551,6 +610,8 @@ int main(int argc, char *argv[])
 		do_exec(n);
 	else if (strcmp(mode, "owner") == 0)
 		do_owner();
+	else if (strcmp(mode, "background") == 0)
+		do_background();
 	else if (strcmp(mode, "fight") == 0)
 		do_fight();
 	else
