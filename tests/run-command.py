@@ -29,9 +29,9 @@ def variables(*args, **kw):
 
 def t_options_become_variables_of_the_program():
     got = variables("--addr", "localhost:1", "--heap-rate=16384", "-cpu-hz", "50", "--token", "t",
-                    "--log", "nowhere")
+                    "--log", TMP / "nowhere")
     want = {"SONDE_ADDR": "localhost:1", "SONDE_HEAP_RATE": "16384", "SONDE_CPU_HZ": "50",
-            "SONDE_TOKEN": "t", "SONDE_LOG": "nowhere"}
+            "SONDE_TOKEN": "t", "SONDE_LOG": str(TMP / "nowhere")}
     assert {k: v for k, v in got.items() if k.startswith("SONDE_") and k != "SONDE_PID"} == want, got
     assert got["LD_PRELOAD"] == LIB, got["LD_PRELOAD"]
 
