@@ -28,6 +28,7 @@ enum {
 /* What was sampled, scaled to what there was; sums of what only grows only grow. */
 struct estimate {
 	double mallocs, frees, bytes, freed;
+	double held; /* bytes that live, with what glibc adds to each block */
 	double by_size[SONDE__SIZES][2];
 };
 
@@ -35,7 +36,7 @@ struct estimate {
 struct answer {
 	struct sonde__allocator_count count;
 	uint64_t at, cpu; /* when, and what it took; ns */
-	uint64_t live;    /* bytes, by the heap profile */
+	uint64_t held;    /* bytes, by the heap profile */
 	uint64_t vmdata;  /* of the process */
 	double blocks;    /* that may have been free */
 };
@@ -87,6 +88,7 @@ static void estimate(struct estimate *e)
 		e->frees += frees;
 		e->bytes += mallocs * (double)r->size;
 		e->freed += frees * (double)r->size;
+		e->held += (mallocs - frees) * (double)((r->size + 8 + 15) & ~15ull);
 		size[0] += mallocs;
 		size[1] += frees;
 	}
@@ -96,6 +98,11 @@ static void estimate(struct estimate *e)
 static uint64_t live_bytes(const struct estimate *e)
 {
 	return e->bytes > e->freed ? (uint64_t)(e->bytes - e->freed) : 0;
+}
+
+static uint64_t held_bytes(const struct estimate *e)
+{
+	return e->held > 0 ? (uint64_t)e->held : 0;
 }
 
 static void count_aside(void)
@@ -156,7 +163,7 @@ static void ask_allocator(const struct sonde__memstats *s, const struct estimate
 
 	if (is_time() && !is_risky(s, blocks) && sonde__aside_is_idle()) {
 		fresh.blocks = blocks;
-		fresh.live = live_bytes(e);
+		fresh.held = held_bytes(e);
 		fresh.vmdata = s->process.vmdata;
 		if (!sonde__aside_run(count_aside, COUNT_MS * ms))
 			complain();
@@ -247,7 +254,7 @@ static void update_heap(struct sonde__memstats *s, const struct estimate *e)
 {
 	const struct sonde__allocator_count *c = &last.count;
 
-	s->heap_alloc = minus(c->alloc + live_bytes(e), last.live);
+	s->heap_alloc = minus(c->alloc + held_bytes(e), last.held);
 	s->heap_sys = minus(c->sys + s->process.vmdata, last.vmdata);
 	s->heap_sys = s->heap_sys > s->heap_alloc ? s->heap_sys : s->heap_alloc;
 	if (s->heap_alloc == c->alloc && s->heap_sys == c->sys)
