@@ -227,6 +227,23 @@ static void those_who_gave_up_are_remembered(void **state)
 	assert_false(sonde__has_waiting());
 }
 
+static void those_who_gave_up_are_forgotten_when_it_is_switched_off(void **state)
+{
+	uint32_t ended;
+
+	(void)state;
+	sonde__contention_set_rate(SONDE__MUTEX, 1);
+	sonde__waiters_enter(lock, 0);
+	sonde__waiters_enter(&ended, 0);
+	sonde__waiters_leave(lock, 0, 50, SONDE__WAIT_FAILED);
+	assert_true(sonde__waiters_maybe(lock));
+	sonde__contention_set_rate(SONDE__MUTEX, 0);
+	assert_int_equal(sonde__waiters_take(lock, 100, false, &ended), 0);
+	assert_true(sonde__has_waiting());
+	sonde__waiters_leave(&ended, 0, 100, SONDE__WAIT_ALONE);
+	assert_false(sonde__has_waiting());
+}
+
 static void clocks_may_disagree(void **state)
 {
 	uint32_t ended;
@@ -282,6 +299,7 @@ int main(void)
 		cmocka_unit_test(waits_are_counted_once),
 		cmocka_unit_test(readers_go_on_together),
 		cmocka_unit_test(those_who_gave_up_are_remembered),
+		cmocka_unit_test(those_who_gave_up_are_forgotten_when_it_is_switched_off),
 		cmocka_unit_test(clocks_may_disagree),
 		cmocka_unit_test(what_finds_no_room_is_counted),
 		cmocka_unit_test(a_child_has_no_waiters),

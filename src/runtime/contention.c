@@ -109,6 +109,8 @@ static void apply(void)
 	atomic_store_explicit(&rate_now[SONDE__MUTEX], mutex, memory_order_relaxed);
 	atomic_store_explicit(&rate_now[SONDE__BLOCK], block, memory_order_relaxed);
 	sonde__lock_flags_set(mutex || block || trace, block || trace);
+	if (!mutex && sonde__has_waiting())
+		sonde__waiters_sweep();
 }
 
 static void before_fork(void)

@@ -39,6 +39,8 @@ static void leave(const struct sonde__measure *m, uint64_t now, enum sonde__wait
 {
 	mine.lock = m->outer;
 	mine.start = m->outer_start;
+	if (!sonde__contention_rate_now(SONDE__MUTEX)) /* nothing of it is worth remembering */
+		end = SONDE__WAIT_ALONE;
 	sonde__waiters_leave(m->object, m->start, now, end);
 }
 

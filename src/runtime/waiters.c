@@ -179,6 +179,22 @@ bool sonde__waiters_maybe(const void *lock)
 	return atomic_load_explicit(&bucket_of(lock)->used, memory_order_relaxed) != 0;
 }
 
+void sonde__waiters_sweep(void)
+{
+	for (size_t i = 0; i < BUCKETS; i++) {
+		struct bucket *b = &buckets[i];
+
+		if (!atomic_load_explicit(&b->used, memory_order_relaxed))
+			continue;
+		sonde__tls.inside++;
+		sonde__lock(&b->lock);
+		for (size_t k = 0; k < ENTRIES; k++)
+			if (b->at[k].lock && b->at[k].waiters == 0)
+				drop(b, &b->at[k]);
+		close_bucket(b);
+	}
+}
+
 void sonde__waiters_forget(void)
 {
 	for (size_t i = 0; i < BUCKETS; i++)

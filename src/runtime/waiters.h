@@ -42,6 +42,9 @@ uint64_t sonde__waiters_take(const void *lock, uint64_t now, bool all, uint32_t 
 /* Whether it can be worth to ask; a hint, without a lock. */
 bool sonde__waiters_maybe(const void *lock);
 
+/* Forgets those who gave up: nobody is going to be charged any more. */
+void sonde__waiters_sweep(void);
+
 /* For a child of fork(), in which nobody waits. */
 void sonde__waiters_forget(void);
 
