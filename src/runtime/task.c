@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-enum { TEXT = 1024, STATUS = 4096 };
+enum { TEXT = 1024 };
 
 /* The kernel counts CPU time in stat by this, whatever its own clock does. */
 static const uint64_t TICK_NS = 10000000;
@@ -139,6 +139,8 @@ static bool read_stat(struct sonde__task *t)
 	t->cpu = read_decimal(&p);
 	t->cpu += read_decimal(&p);
 	t->cpu *= TICK_NS;
+	skip_words(&p, 16);
+	t->masked = (uint32_t)read_decimal(&p);
 	return true;
 }
 
@@ -186,6 +188,12 @@ bool sonde__task_read(struct sonde__task *t, int tid)
 	return true;
 }
 
+bool sonde__task_call(struct sonde__task *t)
+{
+	read_call(t);
+	return t->blocked;
+}
+
 bool sonde__task_times(struct sonde__task *t)
 {
 	return read_schedstat(t) || read_stat(t);
@@ -200,21 +208,6 @@ bool sonde__task_still(const struct sonde__task *before)
 	read_call(&now);
 	return now.blocked && now.call == before->call && now.sp == before->sp &&
 	       now.pc == before->pc && memcmp(now.args, before->args, sizeof(now.args)) == 0;
-}
-
-bool sonde__task_blocks(int tid, int signal)
-{
-	static const char word[] = "\nSigBlk:\t";
-	char text[STATUS];
-	const char *p;
-
-	if (!read_about(tid, "status", text, sizeof(text)))
-		return true;
-	p = strstr(text, word);
-	if (!p)
-		return true;
-	p += sizeof(word) - 1;
-	return read_hex(&p) >> (signal - 1) & 1;
 }
 
 bool sonde__mem_open(struct sonde__fd *mem)

@@ -18,6 +18,7 @@ struct sonde__task {
 	int tid;
 	char name[16];
 	char state;      /* the kernel's letter: R, S, D, ...; 0: not known */
+	uint32_t masked; /* signals it blocks: bit n - 1 is signal n, up to 31 */
 	uint64_t cpu;    /* ns */
 	uint64_t queued; /* ns that it waited for a CPU */
 	uint64_t runs;   /* changes whenever it has run; 0: not known */
@@ -32,13 +33,12 @@ void sonde__tasks(void (*found)(int tid, void *context), void *context);
 
 /* False: it is gone, or nothing is to be learned. */
 bool sonde__task_read(struct sonde__task *t, int tid);
+/* Only the call it sleeps in; false: it does not. */
+bool sonde__task_call(struct sonde__task *t);
 /* Only the times, and 'runs': the cheap part.  False: it is gone. */
 bool sonde__task_times(struct sonde__task *t);
 /* Whether it has slept ever since it was read; as far as can be seen, where 'runs' is not known. */
 bool sonde__task_still(const struct sonde__task *before);
-/* Whether it blocks that signal; also where that cannot be known. */
-bool sonde__task_blocks(int tid, int signal);
-
 /*
  * The memory of this process, as a file: what may go away meanwhile is read through it.  Returns
  * how many bytes there were.

@@ -162,7 +162,7 @@ static bool may_ask(struct sonde__dump_thread *t, const struct sonde__dump *d)
 		t->answer = t->stack ? t->answer : SONDE__ANSWER_REFUSED;
 		return false;
 	}
-	if (sonde__task_blocks(t->task.tid, SIGPROF)) {
+	if (t->task.masked >> (SIGPROF - 1) & 1) {
 		t->answer = t->stack ? t->answer : SONDE__ANSWER_BLOCKED;
 		return false;
 	}
@@ -172,9 +172,9 @@ static bool may_ask(struct sonde__dump_thread *t, const struct sonde__dump *d)
 /* It may have gone to sleep since it was seen running: then it is better left alone. */
 static bool is_asleep(int tid)
 {
-	struct sonde__task now;
+	struct sonde__task now = { .tid = tid };
 
-	return sonde__task_read(&now, tid) && now.blocked && !goes_on(&now);
+	return sonde__task_call(&now) && !goes_on(&now);
 }
 
 static void send_signal(const struct place *p, uint32_t number)
@@ -233,7 +233,7 @@ static void wait_for_answers(const struct place *p, size_t n)
 			return;
 		if (now > again) {
 			send_all(p, n);
-			again = now + AGAIN_MS * ms;
+			again = now + 4 * (again - began);
 		}
 		sleep_a_little();
 		left = count_open(p, n);

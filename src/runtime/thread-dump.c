@@ -23,7 +23,7 @@ enum {
 	TRIES = 3,
 	LOOKS = 3,
 	PAUSE_US = 500,
-	LEFT_MAX = 256, /* more than that, and they are not about to sleep */
+	LEFT_MAX = 32, /* more than that, and they are not about to sleep */
 };
 
 const char *sonde__pseudo_name(uint64_t pc)
