@@ -29,6 +29,10 @@ KEY = re.compile(r"[-._a-zA-Z0-9]+$")
 REASONS = {400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict",
            413: "RequestEntityTooLarge", 415: "UnsupportedMediaType", 422: "Invalid", 429: "TooManyRequests",
            500: "InternalError", 503: "ServiceUnavailable", 504: "Timeout"}
+# What discovery tells of; of these only Secrets can be stored.
+KINDS = {"v1": ["Secret", "Service"], "apps/v1": ["Deployment", "StatefulSet", "DaemonSet"],
+         "rbac.authorization.k8s.io/v1": ["Role", "RoleBinding"],
+         "operators.coreos.com/v1alpha1": ["Subscription"]}
 VERBS = {"POST": "create", "PUT": "update", "DELETE": "delete", "PATCH": "patch"}
 
 
@@ -200,11 +204,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if path == ["api"]:
             return 200, {"kind": "APIVersions", "versions": ["v1"]}
         if path == ["apis"]:
-            return 200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": []}
-        if path == ["api", "v1"]:
-            verbs = ["create", "delete", "get", "list", "update"]
-            return 200, {"kind": "APIResourceList", "groupVersion": "v1", "resources": [
-                {"name": "secrets", "singularName": "", "namespaced": True, "kind": "Secret", "verbs": verbs}]}
+            groups = [{"name": g, "versions": [version := {"groupVersion": f"{g}/{v}", "version": v}],
+                       "preferredVersion": version} for g, v in (name.split("/") for name in KINDS if "/" in name)]
+            return 200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+        version = "/".join(path[1:])
+        if path[:1] in (["api"], ["apis"]) and version in KINDS:
+            verbs = ["create", "delete", "get", "list", "patch", "update"]
+            return 200, {"kind": "APIResourceList", "groupVersion": version, "resources": [
+                {"name": kind.lower() + "s", "singularName": "", "namespaced": True, "kind": kind, "verbs": verbs}
+                for kind in KINDS[version]]}
         if path[-1:] == ["selfsubjectaccessreviews"]:
             review = self.json_body()
             verb = review["spec"]["resourceAttributes"]["verb"]

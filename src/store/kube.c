@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/out.h"
 #include "base/xalloc.h"
+#include "store/place.h"
 
 #include <errno.h>
 #include <stdio.h>

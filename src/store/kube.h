@@ -66,8 +66,6 @@ bool kube_wait(const struct kube *k, int n);
  * none is, in 'a'.  0 also where the server does not tell.
  */
 int kube_check_verbs(const struct kube *k, struct arena *a, struct str *denied, struct err *err);
-/* The verbs we need, separated by ", ". */
-extern const char kube_verbs[];
 
 /* A member of a JSON object as a string; "" if it is none. */
 struct str kube_text(const json_t *object, const char *key);

@@ -36,6 +36,9 @@ int store_open(const char *where, const struct store_place *p, struct store **ou
 int kube_find(const struct store_place *p, const char *namespace, struct kube *out,
 	      struct err *err);
 
+/* The verbs on Secrets that we need, separated by ", ". */
+extern const char kube_verbs[];
+
 /* kubeconfig.c: from a file of that kind, by its current context. */
 int kube_from_config(struct kube *k, const char *path, struct err *err);
 

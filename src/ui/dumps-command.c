@@ -3,8 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "ui/dumps-command.h"
-
 #include "base/arena.h"
 #include "base/args.h"
 #include "base/cleanup.h"
@@ -18,6 +16,7 @@
 #include "render/json.h"
 #include "store/dumps.h"
 #include "store/place.h"
+#include "ui/own-command.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -26,12 +25,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { FAILED = 1, WRONG_USE = 2 };
 static const size_t memory = (size_t)2 << 30;
 
-enum { FLAG_STORE, FLAG_OUTPUT, FLAG_JSON, FLAG_HELP };
+enum { FLAG_STORE, FLAG_OUTPUT, FLAG_JSON };
 
-const struct arg dumps_flags[] = {
+static const struct arg flags[] = {
 	[FLAG_STORE] = { "store", "place",
 			 "Where the dumps are: dir:PATH, kube: or kube:NAMESPACE\n"
 			 "SONDE_DUMP if not set",
@@ -39,56 +37,17 @@ const struct arg dumps_flags[] = {
 	[FLAG_OUTPUT] = { "output", "file",
 			  "Where \"get\" puts the dump; standard output if not set", ARG_FILE },
 	[FLAG_JSON] = { "json", NULL, "The list as JSON", ARG_TEXT },
-	[FLAG_HELP] = { "help", NULL, "Show this text", ARG_TEXT },
 	{ NULL, NULL, NULL, ARG_TEXT },
 };
 
-static const char usage[] =
-	"usage: sonde dumps [options] list [prefix]\n"
-	"       sonde dumps [options] get prefix[@generation]\n"
-	"       sonde dumps [options] open prefix[@generation] [options of sonde]\n"
-	"       sonde dumps [options] rm prefix[@generation]\n"
-	"\n"
-	"Heap dumps that libsonde or sonded has stored: lists them, brings one back, checked and\n"
-	"in one piece, opens it as \"sonde FILE\" does, or removes it.\n"
-	"\n"
-	"  sonde dumps --store kube:shop list\n"
-	"  sonde dumps --store kube:shop open main-landscaper -top\n"
-	"\n"
-	"options:\n";
-
 /* What a command works with. */
 struct command {
-	struct args args;
+	const struct args *args;
 	struct arena a;
 	struct store *store;
 	struct str prefix;
 	uint64_t generation; /* 0: not said */
 };
-
-static int complain(const struct err *err, int status)
-{
-	(void)fprintf(stderr, "sonde dumps: %s\n", err->msg);
-	return status;
-}
-
-static int print(struct out *o)
-{
-	int rc = out_finish(o);
-
-	out_release(o);
-	return rc ? FAILED : 0;
-}
-
-static int print_help(void)
-{
-	struct out o;
-
-	out_init_fd(&o, STDOUT_FILENO);
-	out_text(&o, usage);
-	args_help(dumps_flags, &o);
-	return print(&o);
-}
 
 /* "main-landscaper@3" */
 static int split_name(struct command *c, const char *word, struct err *err)
@@ -146,7 +105,7 @@ static void list_one(struct command *c, struct out *o, struct json *j, struct st
 {
 	if (!d->names.n)
 		return;
-	if (c->args.values[FLAG_JSON])
+	if (c->args->values[FLAG_JSON])
 		list_json(j, &c->a, prefix, d);
 	else
 		list_text(o, &c->a, prefix, d);
@@ -178,18 +137,16 @@ static int list(struct command *c, struct err *err)
 		rc = c->store->calls->prefixes(c->store, &c->a, &prefixes, &n, err);
 	out_init_fd(&o, STDOUT_FILENO);
 	j.o = &o;
-	if (c->args.values[FLAG_JSON])
+	if (c->args->values[FLAG_JSON])
 		json_open(&j, NULL, '[');
 	else if (rc == 0 && n)
 		out_printf(&o, "%-34s %11s %9s %7s  %-20s  %s\n", "dump", "heap in use", "length",
 			   "chunks", "stored", "pod");
 	for (size_t i = 0; i < n && rc == 0; i++)
 		rc = list_prefix(c, &o, &j, prefixes[i], err);
-	if (c->args.values[FLAG_JSON]) {
+	if (c->args->values[FLAG_JSON])
 		json_close(&j, ']');
-		out_char(&o, '\n');
-	}
-	if (print(&o) && rc == 0)
+	if (own_print(&o) && rc == 0)
 		rc = err_set(err, -EIO, "cannot write the list");
 	return rc;
 }
@@ -202,7 +159,7 @@ static int fetch(struct command *c, struct out *bytes, struct err *err)
 
 static int get(struct command *c, struct err *err)
 {
-	const char *path = c->args.values[FLAG_OUTPUT];
+	const char *path = c->args->values[FLAG_OUTPUT];
 	struct file_new f;
 	struct out bytes;
 	int rc = fetch(c, &bytes, err);
@@ -212,7 +169,7 @@ static int get(struct command *c, struct err *err)
 
 		out_init_fd(&o, STDOUT_FILENO);
 		out_str(&o, out_view(&bytes));
-		rc = print(&o) ? err_set(err, -EIO, "cannot write the dump") : 0;
+		rc = own_print(&o) ? err_set(err, -EIO, "cannot write the dump") : 0;
 	} else if (rc == 0) {
 		rc = file_create(&f, path, err);
 		if (rc == 0) {
@@ -265,15 +222,15 @@ static int run(struct command *c, const char *verb, char **rest, struct err *err
 static int check_words(struct command *c, struct err *err)
 {
 	static const char *const verbs[] = { "list", "get", "open", "rm", NULL };
-	const char *verb = c->args.rest[0];
+	const char *verb = c->args->rest[0];
 	size_t i = 0;
 
 	while (verb && verbs[i] && strcmp(verb, verbs[i]) != 0)
 		i++;
 	if (!verb || !verbs[i])
 		return err_set(err, -EINVAL, "list, get, open or rm? see sonde dumps --help");
-	if (c->args.rest[1])
-		return split_name(c, c->args.rest[1], err);
+	if (c->args->rest[1])
+		return split_name(c, c->args->rest[1], err);
 	if (strcmp(verb, "list") == 0)
 		return 0;
 	return err_set(err, -EINVAL, "which dump? see sonde dumps --help");
@@ -284,33 +241,45 @@ static const char *environment(const char *name)
 	return getenv(name);
 }
 
-int dumps_main(int argc, char **argv)
+static int run_dumps(const struct args *args)
 {
 	struct store_place place = { .env = environment };
 	AUTO(store_closep) struct store *store = NULL;
-	struct command c = { .store = NULL };
+	struct command c = { .args = args };
 	struct err err = { "" };
-	const char *where;
-	int rc;
+	const char *where = args->values[FLAG_STORE];
+	int rc = check_words(&c, &err);
 
-	(void)argc;
-	if (args_parse(&c.args, dumps_flags, argv + 1, &err) < 0)
-		return complain(&err, WRONG_USE);
-	if (c.args.values[FLAG_HELP])
-		return print_help();
-	if (check_words(&c, &err) < 0)
-		return complain(&err, WRONG_USE);
-	where = c.args.values[FLAG_STORE] ? c.args.values[FLAG_STORE] : getenv("SONDE_DUMP");
-	if (!where || !*where) {
-		err_set(&err, -EINVAL, "which store? give --store, or set SONDE_DUMP");
-		return complain(&err, WRONG_USE);
-	}
+	if (!where)
+		where = getenv("SONDE_DUMP");
+	if (rc == 0 && (!where || !*where))
+		rc = err_set(&err, -EINVAL, "which store? give --store, or set SONDE_DUMP");
+	if (rc < 0)
+		return own_complain("dumps", &err, OWN_WRONG_USE);
 	arena_init(&c.a, memory);
 	rc = store_open(where, &place, &store, &err);
 	c.store = store;
 	if (rc == 0)
-		rc = run(&c, c.args.rest[0], c.args.rest[1] ? c.args.rest + 2 : c.args.rest + 1,
-			 &err);
+		rc = run(&c, args->rest[0], args->rest[1] ? args->rest + 2 : args->rest + 1, &err);
 	arena_release(&c.a);
-	return rc < 0 ? complain(&err, FAILED) : 0;
+	return rc < 0 ? own_complain("dumps", &err, OWN_FAILED) : OWN_OK;
 }
+
+const struct own_command command_dumps = {
+	.name = "dumps",
+	.what = "List, fetch and open stored heap dumps",
+	.usage = "usage: sonde dumps [options] list [prefix]\n"
+		 "       sonde dumps [options] get prefix[@generation]\n"
+		 "       sonde dumps [options] open prefix[@generation] [options of sonde]\n"
+		 "       sonde dumps [options] rm prefix[@generation]\n"
+		 "\n"
+		 "Heap dumps that libsonde or sonded has stored: lists them, brings one back, "
+		 "checked\n"
+		 "and in one piece, opens it as \"sonde FILE\" does, or removes it.\n"
+		 "\n"
+		 "  sonde dumps --store kube:shop list\n"
+		 "  sonde dumps --store kube:shop open main-landscaper -top\n",
+	.flags = flags,
+	.next = "list get open rm",
+	.run = run_dumps,
+};

@@ -15,9 +15,9 @@
 #include "ui/cmdline.h"
 #include "ui/commands.h"
 #include "ui/dump.h"
-#include "ui/dumps-command.h"
 #include "ui/leaks-command.h"
 #include "ui/load.h"
+#include "ui/own-command.h"
 #include "ui/run.h"
 #include "ui/shell.h"
 #include "ui/show.h"
@@ -111,16 +111,29 @@ static const struct word {
 	int (*run)(void);                       /* one that takes no arguments; or */
 	int (*run_with)(int argc, char **argv); /* one that does, and finds all as it was */
 } words[] = {
-	{ "help", print_usage, NULL }, { "version", print_version, NULL },
-	{ "run", NULL, run_main },     { "dumps", NULL, dumps_main },
+	{ "help", print_usage, NULL },
+	{ "version", print_version, NULL },
+	{ "run", NULL, run_main },
 	{ "leaks", NULL, leaks_main },
 };
 
+static bool is_pprof(int argc, char **argv)
+{
+	return argc > 0 && str_is(str_base(str_of(argv[0])), "pprof");
+}
+
+static const struct own_command *own_command(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && !is_pprof(argc, argv) && own_commands[i]; i++)
+		if (strcmp(argv[1], own_commands[i]->name) == 0)
+			return own_commands[i];
+	return NULL;
+}
+
 static const struct word *own_word(int argc, char **argv)
 {
-	bool is_pprof = argc > 0 && str_is(str_base(str_of(argv[0])), "pprof");
-
-	for (size_t i = 0; argc > 1 && !is_pprof && i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0;
+	     argc > 1 && !is_pprof(argc, argv) && i < sizeof(words) / sizeof(words[0]); i++) {
 		if (strcmp(argv[1], words[i].name) == 0 && (argc == 2 || words[i].run_with))
 			return &words[i];
 	}
@@ -207,11 +220,14 @@ static void keep_memory(void)
 
 int main(int argc, char **argv)
 {
+	const struct own_command *command = own_command(argc, argv);
 	const struct word *word = own_word(argc, argv);
 	struct request rq;
 	struct err err = { "" };
 	int rc;
 
+	if (command)
+		return own_command_run(command, argv + 2);
 	if (word && word->run_with)
 		return word->run_with(argc - 1, argv + 1);
 	keep_memory();
