@@ -403,7 +403,7 @@ static int worse(int a, int b)
 static int tell_files(struct leaks *k, struct out *o, struct json *j)
 {
 	struct err err = { "" };
-	int status = k->n ? CLEAN : FAILED;
+	int status;
 
 	for (char **w = k->args.rest; *w; w++)
 		add_word(k, *w);
