@@ -440,6 +440,21 @@ def t_eight_megabytes_are_enough():
         assert b"leak" in gzip.decompress(got) or b"host" in gzip.decompress(got)
 
 
+def t_from_outside_the_rules_are_the_same():
+    port, store = free_port(), TMP / "watched"
+    store.mkdir()
+    with Host(SONDE_DUMP=None, SONDE_MEMLOG=None, SONDE_ADDR=f"127.0.0.1:{port}") as h:
+        answers(port)
+        h.ask(f"grow {328 * MB}")
+        watch = [str(pathlib.Path(SONDE).parent / "sonded"), "watch", "--to", f"dir:{store}", "--period", "100ms"]
+        done = run(*watch, "--looks", "2", f"main=127.0.0.1:{port}", env=clean())
+        assert b"stored" not in done.stderr, done.stderr
+        h.ask(f"grow {3 * MB}")
+        done = run(*watch, "--looks", "2", f"main=127.0.0.1:{port}", env=clean())
+        assert done.stderr.count(b"stored a heap dump") == 1, done.stderr
+        assert b"leak" in gzip.decompress(newest(f"dir:{store}", "main"))
+
+
 def t_in_a_pod_the_old_switch_is_enough():
     cluster = Cluster()
     if cluster.real:

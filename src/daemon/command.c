@@ -5,11 +5,18 @@
  */
 #include "daemon/command.h"
 
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
 #include "base/out.h"
 #include "net/proxy.h"
+#include "store/kube.h"
 #include "store/place.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 volatile sig_atomic_t daemon_stop;
@@ -42,4 +49,38 @@ const struct store_place *daemon_place(void)
 	proxy.https = getenv("HTTPS_PROXY") ? getenv("HTTPS_PROXY") : getenv("https_proxy");
 	proxy.none = getenv("NO_PROXY") ? getenv("NO_PROXY") : getenv("no_proxy");
 	return &place;
+}
+
+void daemon_random_name(char to[17])
+{
+	unsigned char bytes[8] = { 0 };
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		memcpy(bytes, &(pid_t){ getpid() }, sizeof(pid_t));
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		(void)snprintf(to + 2 * i, 3, "%02x", bytes[i]);
+}
+
+int daemon_check_verbs(const char *where, struct err *err)
+{
+	AUTO(arena_release) struct arena a;
+	struct str denied;
+	struct kube k;
+	int rc;
+
+	arena_init(&a, 1 << 20);
+	if (strncmp(where, "kube:", 5) != 0)
+		return 0;
+	rc = kube_find(daemon_place(), where + 5, &k, err);
+	if (rc < 0)
+		return rc;
+	rc = kube_check_verbs(&k, &a, &denied, err);
+	if (rc == 0 && denied.n)
+		rc = err_set(
+			err, -EACCES,
+			"the service account may not %.*s secrets in the namespace %s; it needs "
+			"%s (see \"sonded verbs\")",
+			STR_ARG(denied), k.namespace, kube_verbs);
+	kube_release(&k);
+	return rc;
 }

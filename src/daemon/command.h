@@ -10,6 +10,7 @@
 
 #include <signal.h>
 
+struct err;
 struct store_place;
 
 /* How a command ends: as daemons do it. */
@@ -23,13 +24,22 @@ struct daemon_command {
 	int (*run)(const struct args *args);
 };
 
-extern const struct daemon_command command_collect, command_store, command_verbs;
+extern const struct daemon_command command_collect, command_store, command_verbs, command_watch;
 
 /* Not 0 when the program has been asked to end. */
 extern volatile sig_atomic_t daemon_stop;
 
 /* Prints "sonded NAME: <why>" to standard error; returns 'status'. */
 int daemon_complain(const char *name, const char *why, int status);
+
+/*
+ * What can be told before anything is stored: -EACCES, and which verbs are missing.  'where' is as
+ * for store_open(); in a directory nothing is asked.
+ */
+int daemon_check_verbs(const char *where, struct err *err);
+
+/* 16 digits that nobody else has: for writers, and for lives of processes. */
+void daemon_random_name(char to[17]);
 
 /* What stores and clusters need to know of this process. */
 const struct store_place *daemon_place(void);

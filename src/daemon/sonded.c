@@ -13,10 +13,7 @@
 #include <unistd.h>
 
 static const struct daemon_command *const commands[] = {
-	&command_collect,
-	&command_store,
-	&command_verbs,
-	NULL,
+	&command_collect, &command_store, &command_verbs, &command_watch, NULL,
 };
 
 static int print(struct out *o)

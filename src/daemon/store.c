@@ -65,17 +65,6 @@ static const char *given(const struct args *args, int flag, const char *variable
 	return value ? value : "";
 }
 
-/* A name that no other writer has. */
-static void random_name(char to[17])
-{
-	unsigned char bytes[8] = { 0 };
-
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		memcpy(bytes, &(pid_t){ getpid() }, sizeof(pid_t));
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		(void)snprintf(to + 2 * i, 3, "%02x", bytes[i]);
-}
-
 static int put(const struct args *args, struct store *s, struct str bytes, struct err *err)
 {
 	char owner[17], host[HOST_NAME_MAX + 1] = "";
@@ -91,36 +80,11 @@ static int put(const struct args *args, struct store *s, struct str bytes, struc
 		.run = str_of(args->values[FLAG_RUN]),
 	};
 
-	random_name(owner);
+	daemon_random_name(owner);
 	(void)gethostname(host, sizeof(host) - 1);
 	about.pod = str_of(*pod ? pod : host);
 	return dumps_put(s, str_of(given(args, FLAG_PREFIX, "SONDE_DUMP_PREFIX")), &w, &about,
 			 bytes, err);
-}
-
-/* What can be told before anything is sent: which verbs are missing. */
-static int check_verbs(const char *where, struct err *err)
-{
-	AUTO(arena_release) struct arena a;
-	struct str denied;
-	struct kube k;
-	int rc;
-
-	arena_init(&a, 1 << 20);
-	if (strncmp(where, "kube:", 5) != 0)
-		return 0;
-	rc = kube_find(daemon_place(), where + 5, &k, err);
-	if (rc < 0)
-		return rc;
-	rc = kube_check_verbs(&k, &a, &denied, err);
-	if (rc == 0 && denied.n)
-		rc = err_set(
-			err, -EACCES,
-			"the service account may not %.*s secrets in the namespace %s; it needs "
-			"%s (see \"sonded verbs\")",
-			STR_ARG(denied), k.namespace, kube_verbs);
-	kube_release(&k);
-	return rc;
 }
 
 static int run_store(const struct args *args)
@@ -142,7 +106,7 @@ static int run_store(const struct args *args)
 	if (rc == 0)
 		rc = put(args, s, (struct str){ b.p, b.n }, &err);
 	if (rc == -EACCES)
-		(void)check_verbs(where, &err);
+		(void)daemon_check_verbs(where, &err);
 	file_bytes_release(&b);
 	if (rc < 0)
 		return daemon_complain("store", err.msg, STATUS_FAILED);
@@ -177,7 +141,7 @@ static int run_verbs(const struct args *args)
 	struct err err = { "" };
 	struct out o;
 
-	if (args->values[0] && check_verbs(args->values[0], &err) < 0)
+	if (args->values[0] && daemon_check_verbs(args->values[0], &err) < 0)
 		return daemon_complain("verbs", err.msg, STATUS_FAILED);
 	out_init_fd(&o, STDOUT_FILENO);
 	out_printf(&o, "- apiGroups: [\"\"]\n  resources: [\"secrets\"]\n  verbs: [%s]\n",

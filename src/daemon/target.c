@@ -20,6 +20,7 @@
 
 enum { TOKEN_MAX = 64 << 10, COMM_MAX = 64 };
 static const size_t body_max = (size_t)1 << 30, content_max = (size_t)4 << 30;
+static const size_t text_max = 64 << 20;
 
 static bool waits(const struct target *t, struct str kind, uint64_t *rate)
 {
@@ -90,10 +91,20 @@ static char *authorization(const struct target *t, struct err *err, int *rc)
 	return header;
 }
 
-int target_fetch(const struct target *t, struct str base, struct str kind, struct http_line *line,
-		 const volatile sig_atomic_t *stop, struct http_response *rs, struct err *err)
+/* How to ask: for what, how, and how long. */
+struct question {
+	const struct target *t;
+	struct str base, kind;
+	struct http_line *line;
+	const volatile sig_atomic_t *stop;
+	size_t max;
+	int (*check)(const struct http_response *rs, struct str kind, struct err *err);
+};
+
+static int ask(const struct question *q, struct http_response *rs, struct err *err)
 {
-	AUTO(freep) char *url = target_url(t, base, kind);
+	const struct target *t = q->t;
+	AUTO(freep) char *url = target_url(t, q->base, q->kind);
 	AUTO(freep) char *cert = mem_str(t->cert), *key = mem_str(t->key), *ca = mem_str(t->ca);
 	AUTO(freep) char *auth = NULL;
 	const char *headers[2] = { NULL };
@@ -101,12 +112,12 @@ int target_fetch(const struct target *t, struct str base, struct str kind, struc
 	struct http_request rq = {
 		.url = url,
 		.headers = headers,
-		.wait_ms = t->timeout_ms + (waits(t, kind, &rate) ? t->seconds * 1000 : 0),
+		.wait_ms = t->timeout_ms + (waits(t, q->kind, &rate) ? t->seconds * 1000 : 0),
 		.stall_ms = t->timeout_ms,
-		.max_body = body_max,
+		.max_body = q->max,
 		.tls = { cert, key, ca, t->insecure },
-		.line = line,
-		.stop = stop,
+		.line = q->line,
+		.stop = q->stop,
 	};
 	int rc;
 
@@ -117,12 +128,34 @@ int target_fetch(const struct target *t, struct str base, struct str kind, struc
 		rc = http_fetch(&rq, rs, err);
 	if (rc < 0)
 		return rc;
-	rc = check_answer(rs, kind, err);
+	rc = q->check(rs, q->kind, err);
 	if (rc < 0) {
 		http_response_release(rs);
 		return err_wrap(err, rc, url);
 	}
 	return 0;
+}
+
+int target_fetch(const struct target *t, struct str base, struct str kind, struct http_line *line,
+		 const volatile sig_atomic_t *stop, struct http_response *rs, struct err *err)
+{
+	struct question q = { t, base, kind, line, stop, body_max, check_answer };
+
+	return ask(&q, rs, err);
+}
+
+static int check_status(const struct http_response *rs, struct str kind, struct err *err)
+{
+	(void)kind;
+	return rs->status == 200 ? 0 : http_refusal(rs, err);
+}
+
+int target_text(const struct target *t, struct str base, struct str kind, struct http_line *line,
+		const volatile sig_atomic_t *stop, struct http_response *rs, struct err *err)
+{
+	struct question q = { t, base, kind, line, stop, text_max, check_status };
+
+	return ask(&q, rs, err);
 }
 
 /* The name of a process: of its file, or the shorter one that the kernel has. */

@@ -41,6 +41,10 @@ char *target_url(const struct target *t, struct str base, struct str kind);
 int target_fetch(const struct target *t, struct str base, struct str kind, struct http_line *line,
 		 const volatile sig_atomic_t *stop, struct http_response *rs, struct err *err);
 
+/* Fetches a page that is no profile, of a few megabytes at most; "heap?debug=1". */
+int target_text(const struct target *t, struct str base, struct str kind, struct http_line *line,
+		const volatile sig_atomic_t *stop, struct http_response *rs, struct err *err);
+
 /* Whether a process of that name runs on this machine. */
 bool process_runs(struct str name);
 
