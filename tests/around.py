@@ -5,15 +5,22 @@ usage: around.py --sonde PROGRAM [NAME...]	sonded is beside it
 
 SPDX-License-Identifier: Apache-2.0
 """
+import contextlib
+import gzip
+import http.server
+import json
 import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import threading
+import time
 
-from kube_server import Cluster
-from tap import LIMIT, SONDE, TMP, Skip, main
+from kube_server import Cluster, free_port
+from tap import LIMIT, SONDE, TMP, Profile, Skip, main
 
 SONDED = str(pathlib.Path(SONDE).parent / "sonded")
 cluster = None
@@ -134,6 +141,324 @@ def t_names_that_kubernetes_would_refuse_are_refused():
                         (["--port", "70000"], "no port"), (["x"], "none of env"), (["values", "env"], "alone"),
                         (["--kind", "Subscription", "sidecar"], "no sidecar")):
         assert text in manifest(*words, status=2), words
+
+
+# --- programs to ask
+
+
+class Pages(http.server.BaseHTTPRequestHandler):
+    """Serves what 'pages' has: a path and its bytes, or a status."""
+    pages = {}
+
+    def log_message(self, *args):
+        pass
+
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        page = self.pages.get(self.path.split("?")[0], 404)
+        self.send_response(page if isinstance(page, int) else 200)
+        data = b"404 page not found\n" if isinstance(page, int) else page
+        self.send_header("Content-Type", "text/plain" if isinstance(page, int) else "application/octet-stream")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+@contextlib.contextmanager
+def serving(pages):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Pages,), {"pages": pages}))
+    server.daemon_threads = True
+    server.asked = []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server.where = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextlib.contextmanager
+def profiled(*options):
+    """A program with libsonde in it; yields its URL."""
+    lib = pathlib.Path(SONDE).parent / "libsonde.so"
+    if not lib.exists():
+        raise Skip("there is no libsonde.so")
+    port = free_port()
+    p = subprocess.Popen([SONDE, "run", "--addr", f"127.0.0.1:{port}", *options, "--", "sleep", "600"],
+                         env=clean_env(), stderr=subprocess.DEVNULL)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        until(lambda: socket.create_connection(("127.0.0.1", port)).close())
+        yield url, p.pid
+    finally:
+        p.kill()
+        p.wait()
+
+
+def until(what):
+    for _ in range(600):
+        with contextlib.suppress(OSError):
+            return what()
+        time.sleep(0.05)
+    return what()
+
+
+# --- kube://
+
+
+def cluster_of(pages=None, name=("pods", "web-1:6060")):
+    c = kube()
+    if c.real:
+        raise Skip("a real server has no pods for us")
+    c.state.pods.clear()
+    c.state.denied.clear()
+    if pages:
+        c.state.pods[name] = pages
+    return clean_env() | c.environment() | {"HOME": str(TMP), "PPROF_TMPDIR": str(TMP)}
+
+
+def t_a_dump_in_secrets_is_a_source():
+    env = clean_env() | kube().environment() | {"HOME": str(TMP)}
+    for i in 1, 2:
+        (TMP / "dump").write_bytes(gzip.compress(heap_of(f"grow{i}")))
+        run(SONDED, "store", "--to", "kube:", "--prefix", "main-landscaper", TMP / "dump", env=env)
+    where = f"kube://{kube().namespace}/main-landscaper"
+    assert b"grow2" in run(SONDE, "-top", where, env=env).stdout
+    assert b"grow1" in run(SONDE, "-top", where + "@1", env=env).stdout
+    assert b"grow2" in run(SONDE, "-top", "kube:///main-landscaper", env=env).stdout
+    out = run(SONDE, "-top", "-base", where + "@1", where, env=env).stdout
+    assert b"grow1" in out and b"grow2" in out, out
+    assert b"there is no dump of none" in run(SONDE, "-top", "kube:///none", env=env, status=2).stderr
+
+
+def t_a_pod_is_a_source():
+    with serving({"/debug/pprof/heap": gzip.compress(heap_of("leak")), "/debug/pprof/profile": heap_of("busy")}) as server:
+        env = cluster_of(server.where)
+        assert b"leak" in run(SONDE, "-top", "kube://store/web-1:6060/debug/pprof/heap", env=env).stdout
+        done = run(SONDE, "-top", "-seconds", "3", "kube://store/web-1:6060", env=env)
+        assert b"busy" in done.stdout and b"Saved profile in" in done.stderr, done.stderr
+        assert server.asked[-1] == "/debug/pprof/profile?seconds=3", server.asked
+        run(SONDE, "-top", "kube:///pod/web-1:6060/debug/pprof/heap?seconds=2", env=env)
+        assert server.asked[-1] == "/debug/pprof/heap?seconds=2", server.asked
+        cluster.state.pods["services", "web:80"] = server.where
+        assert b"leak" in run(SONDE, "-top", "kube://store/svc/web:80/debug/pprof/heap", env=env).stdout
+
+
+def t_what_keeps_us_from_a_pod_is_told():
+    with serving({}) as server:
+        env = cluster_of(server.where)
+        cluster.state.pods["pods", "gone:6060"] = f"http://127.0.0.1:{free_port()}"
+        for source, text in (("kube://store/none:6060/x", 'pods "none" not found'),
+                             ("kube://store/gone:6060/x", "error trying to reach service"),
+                             ("kube://store/web-1:6060/debug/pprof/heap", "404 Not Found"),
+                             ("kube://other/web-1:6060/x", 'cannot get resource "pods/proxy"'),
+                             ("kube://store/web-1:port/x", "is no port"), ("kube://store/Web:1/x", "cannot be the name"),
+                             ("kube://store/web-1:6060/../../secrets", "cannot be asked for"),
+                             ("kube://store/web-1:6060/%2e%2e/secrets", "cannot be asked for"),
+                             ("kube://store/a@0", "no generation"), ("kube://store/", "names nothing"),
+                             ("kube://st_ore/a", "cannot be a namespace"), ("kube://x", "names nothing")):
+            done = run(SONDE, "-top", source, env=env, status=2)
+            assert text in done.stderr.decode(), (source, done.stderr)
+
+
+# --- sonde check
+
+
+def check(*args, status=0, env=None):
+    return json.loads(run(SONDE, "check", "--json", *args, status=status, env=env).stdout)
+
+
+def t_a_program_with_libsonde_is_known():
+    with profiled("--mutex-fraction", "1") as (url, _):
+        for where in url, url.removeprefix("http://"), url + "/debug/pprof/heap?debug=1", url + "/":
+            [e] = check(where)
+            assert e["serves"] and e["runtime"] == "libsonde" and e["program"] == "sleep 600", e
+            assert e["url"] == url + "/debug/pprof/" and re.fullmatch(r"\d+\.\d+.*", e["version"]), e
+            assert e["off"] == ["block: its rate is 0"], e
+            assert {"heap", "allocs", "goroutine", "mutex"} <= {k["name"] for k in e["profiles"]}, e
+
+
+def t_a_go_program_is_known():
+    p = Profile([("inuse_space", "bytes")])
+    p.sample([p.frame("main.main", 7, "/src/main.go")], [1 << 20])
+    rows = b"".join(b"<tr><td>%d</td><td><a href='%s?debug=1'>%s</a></td></tr>\n" % (n, k, k)
+                    for k, n in ((b"heap", 3), (b"mutex", 0), (b"goroutine", 12)))
+    pages = {"/debug/pprof/heap": gzip.compress(p.encode()), "/debug/pprof/": b"<table>\n" + rows + b"</table>",
+             "/debug/pprof/cmdline": b"/bin/etcd\0--x\x1b[2J", "/metrics": b'go_info{version="go1.19.8"} 1\n'}
+    with serving(pages) as server:
+        [e] = check(server.where)
+        assert (e["serves"], e["runtime"], e["version"], e["heapSamples"]) == (True, "Go", "go1.19.8", 1), e
+        assert e["program"] == "/bin/etcd --x?[2J" and e["off"] == ["mutex: empty, its rate may be 0"], e
+        assert {k["name"]: k["count"] for k in e["profiles"]} == {"heap": 3, "mutex": 0, "goroutine": 12}, e
+        env = cluster_of(server.where)
+        [e] = check("kube://store/web-1:6060", env=env)
+        assert e["serves"] and e["runtime"] == "Go", e
+
+
+def t_what_is_no_profiled_build_is_told():
+    bad = gzip.compress(b"not a profile")
+    for pages in {}, {"/debug/pprof/heap": b"<html>welcome</html>"}, {"/debug/pprof/heap": b""}, \
+            {"/debug/pprof/heap": bad}, {"/debug/pprof/heap": gzip.compress(heap_of("x"))[:-9]}, \
+            {"/debug/pprof/heap": 500, "/debug/pprof/": b"<html>everything has an index</html>"}:
+        with serving(pages) as server:
+            done = run(SONDE, "check", server.where, status=1)
+            assert b"not a profiled build" in done.stdout, done
+            [e] = check(server.where, status=1)
+            assert not e["serves"] and e["verdict"] == "not a profiled build" and e["why"], e
+
+
+def t_what_does_not_speak_http_is_no_profiled_build():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        def answer():
+            c, _ = s.accept()
+            c.recv(100)
+            c.sendall(b"-ERR unknown command\r\n")
+            c.close()
+        threading.Thread(target=answer, daemon=True).start()
+        [e] = check(f"127.0.0.1:{s.getsockname()[1]}", status=1)
+        assert e["verdict"] == "not a profiled build", e
+
+
+def t_a_heap_profile_that_is_off_is_told():
+    pages = {"/debug/pprof/heap": 404, "/debug/pprof/": b"<tr><td>5</td><td><a href='goroutine?debug=1'>goroutine</a></td></tr>"}
+    with serving(pages) as server:
+        [e] = check(server.where)
+        assert e["serves"] and e["off"][0].startswith("heap: server response: 404"), e
+
+
+def t_nobody_there_and_a_token_missing_are_different_things():
+    [e] = check(f"127.0.0.1:{free_port()}", status=1)
+    assert e["verdict"] == "nothing answers" and "refused" in e["why"], e
+    with profiled("--token", "open") as (url, _):
+        [e] = check(url, status=1)
+        assert e["verdict"] == "wants to know who we are", e
+        (TMP / "token").write_text("open\n")
+        assert check("--token-file", TMP / "token", url)[0]["serves"]
+    env = cluster_of()
+    cluster.state.denied.add("pods/proxy")
+    [e] = check("kube://store/web-1:6060", status=1, env=env)
+    assert e["verdict"] == "wants to know who we are" and "pods/proxy" in e["why"], e
+    cluster.state.denied.clear()
+    [e] = check("kube://store/web-1:6060", status=1, env=env)
+    assert e["verdict"] == "nothing answers" and "not found" in e["why"], e
+    assert b"no place to ask" in run(SONDE, "check", "/x", status=2).stderr
+    assert b"is no pod" in run(SONDE, "check", "kube://store/prefix", status=2).stderr
+    assert b"where?" in run(SONDE, "check", status=2).stderr
+
+
+# --- sonde mem
+
+
+def mem(*args):
+    return json.loads(run(SONDE, "mem", "--json", *args).stdout)
+
+
+@contextlib.contextmanager
+def hog(megabytes):
+    code = f"x = bytearray(b'x') * ({megabytes} << 20); print(flush=True); open(0).read()"
+    p = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        p.stdout.readline()
+        yield p.pid
+    finally:
+        p.stdin.close()
+        p.wait()
+        p.stdout.close()
+
+
+def rollup(pid):
+    text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return {k: int(re.search(rf"^{k}: +(\d+) kB", text, re.M)[1]) << 10 for k in ("Rss", "Pss", "Swap")}
+
+
+def near(a, b):
+    return abs(a - b) <= 0.01 * max(a, b, 1)
+
+
+def t_memory_of_processes_is_what_the_system_says():
+    with hog(64) as pid:
+        g = mem(pid)
+        [p] = [p for p in g["processes"] if p["pid"] == pid]
+        real = rollup(pid)
+        assert near(p["rss"], real["Rss"]) and near(p["pss"], real["Pss"]) and p["rss"] > 64 << 20, (p, real)
+        assert g["pss"] == sum(p.get("pss", 0) for p in g["processes"]), g
+        assert g["rss"] == sum(p["rss"] for p in g["processes"]), g
+        order = [p.get("pss", p["rss"]) for p in g["processes"]]
+        assert order == sorted(order, reverse=True), order
+        order = [p["pid"] for p in mem("--sort", "pid", pid)["processes"]]
+        assert order == sorted(order), order
+        text = run(SONDE, "mem", pid).stdout.decode()
+        assert re.search(rf"^ *{pid} .*x = bytearray", text, re.M), text
+
+
+def group_folder():
+    """A control group of our own that counts memory, or a skip."""
+    lines = pathlib.Path("/proc/self/cgroup").read_text().splitlines()
+    groups = {controller: path for _, controller, path in (line.split(":", 2) for line in lines)}
+    for controller, root in ("memory", "/sys/fs/cgroup/memory"), ("", "/sys/fs/cgroup"):
+        folder = pathlib.Path(root + groups.get(controller, "/nowhere")) / f"sonde-{os.getpid()}"
+        with contextlib.suppress(OSError):
+            folder.mkdir()
+            if any((folder / f).exists() for f in ("memory.current", "memory.usage_in_bytes")):
+                return folder
+            folder.rmdir()
+    raise Skip("control groups cannot be made here")
+
+
+def t_memory_of_a_group_is_what_the_system_says():
+    folder = group_folder()
+    below = folder / "below"
+    try:
+        below.mkdir()
+        with hog(48) as first, hog(8) as second:
+            (folder / "cgroup.procs").write_text(str(first))
+            (below / "cgroup.procs").write_text(str(second))
+            current = next(f for f in (folder / "memory.current", folder / "memory.usage_in_bytes") if f.exists())
+            for where in str(folder), str(first):
+                before, g, after = int(current.read_text()), mem(where), int(current.read_text())
+                assert {p["pid"] for p in g["processes"]} == {first, second}, g
+                assert min(before, after) * 0.99 <= g["current"] <= max(before, after) * 1.01, (before, g, after)
+                sums = [rollup(pid) for pid in (first, second)]
+                assert near(g["pss"], sum(s["Pss"] for s in sums)) and near(g["rss"], sum(s["Rss"] for s in sums)), g
+            assert [p["pid"] for p in mem(str(below))["processes"]] == [second]
+    finally:
+        for f in below, folder:
+            until(f.rmdir)
+
+
+def t_memory_is_looked_at_again_and_again():
+    p = subprocess.Popen([SONDE, "mem", "--watch", "100ms", "--count", "1"], stdout=subprocess.PIPE, text=True)
+    try:
+        heads = [line for line, _ in zip(p.stdout, range(12)) if line.startswith("control group")]
+        assert len(heads) >= 3, heads
+    finally:
+        p.kill()
+        p.communicate()
+
+
+def t_names_of_processes_do_no_harm():
+    p = subprocess.Popen(["sleep\033[2J\n", "600"], executable="sleep")
+    try:
+        out = until(lambda: next(x for x in mem(p.pid)["processes"] if x["pid"] == p.pid))
+        assert out["command"] == "sleep?[2J? 600", out
+        assert b"\033" not in run(SONDE, "mem", p.pid).stdout
+    finally:
+        p.kill()
+        p.wait()
+
+
+def t_what_has_no_memory_is_told():
+    for what, text in (("999999999", "no process"), ("/tmp", "neither a process"), ("/none", "neither a process")):
+        assert text in run(SONDE, "mem", what, status=1).stderr.decode()
+    assert b"cannot sort by" in run(SONDE, "mem", "--sort", "x", status=2).stderr
+    assert b"one process or group" in run(SONDE, "mem", "1", "2", status=2).stderr
+
+
+def heap_of(name):
+    p = Profile([("inuse_space", "bytes")])
+    p.sample([p.frame(name, 7, "leak.c")], [1 << 20])
+    return p.encode()
 
 
 if __name__ == "__main__":

@@ -21,7 +21,9 @@ import subprocess
 import tempfile
 import threading
 import time
+import urllib.error
 import urllib.parse
+import urllib.request
 import uuid
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
@@ -68,6 +70,7 @@ class State:
         self.namespace, self.tokens = namespace, {token}
         self.secrets, self.version = {}, 100
         self.denied, self.faults, self.log = set(), [], []
+        self.pods = {}  # (kind, "name:port"): where it is reached, "http://127.0.0.1:1234"
         self.lock = threading.RLock()
 
     def fault(self, verb, name):
@@ -187,6 +190,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
             if token not in state.tokens:
                 raise Status(401, "Unauthorized")
+            if path[4:5] in (["pods"], ["services"]) and path[6:7] == ["proxy"]:
+                return self.proxy(path, url)
             code, body = self.secrets(verb, path, name, query) if secrets else self.others(path)
         except Status as s:
             code, body = s.code, s.body
@@ -199,6 +204,28 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.answer(code, body)
 
     do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = handle_any
+
+    def proxy(self, path, url):
+        kind, name = path[4], path[5]
+        if path[3] != self.state.namespace or kind + "/proxy" in self.state.denied:
+            raise Status(403, f'{kind} "{name}" is forbidden: User "system:serviceaccount:store:app" cannot get '
+                              f'resource "{kind}/proxy" in API group "" in the namespace "{path[3]}"')
+        where = self.state.pods.get((kind, name))
+        if not where:
+            raise Status(404, f'{kind} "{name.split(":")[0]}" not found')
+        target = where + "/" + "/".join(url.path.split("/")[8:]) + ("?" + url.query if url.query else "")
+        try:
+            with urllib.request.urlopen(target, timeout=60) as answer:
+                code, kind, data = answer.status, answer.headers["Content-Type"], answer.read()
+        except urllib.error.HTTPError as e:
+            code, kind, data = e.code, e.headers["Content-Type"], e.read()
+        except OSError as e:
+            raise Status(503, f"error trying to reach service: dial tcp: connect: {e}") from None
+        self.send_response(code)
+        self.send_header("Content-Type", kind or "text/plain")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
 
     def others(self, path):
         if path == ["api"]:

@@ -12,6 +12,7 @@
 #include "base/notify.h"
 #include "base/out.h"
 #include "net/url.h"
+#include "source/cluster.h"
 #include "source/perfdata.h"
 #include "source/unpack.h"
 
@@ -153,6 +154,7 @@ static int fetch(const struct source_request *rq, const struct url_adjusted *at,
 		rc = http_refusal(&r, err);
 	} else {
 		out->url = strdup(at->url.p);
+		out->remote = true;
 		out->bytes = (struct file_bytes){ .p = r.body, .n = r.nbody };
 		r.body = NULL;
 		rc = out->url ? 0 : err_set(err, -ENOMEM, "out of memory");
@@ -210,6 +212,8 @@ static int read_any(const struct source_request *rq, struct arena *a, struct sou
 		return file_read_fd(STDIN_FILENO, "-", rq->max, &out->bytes, err);
 	if (exists(rq->source))
 		return read_file(rq, out, err);
+	if (cluster_is(rq->source))
+		return cluster_read(rq, a, out, err);
 	rc = url_adjust(str_of(rq->source), rq->seconds, rq->timeout, a, &at);
 	if (rc == 0)
 		return fetch(rq, &at, a, out, err);

@@ -1,8 +1,9 @@
 /*
  * source.h - from the name of a profile to its bytes
  *
- * A source is a file, standard input ("-") or a URL, written the many ways the reference tool
- * accepts.  What comes out is not compressed any more, and not parsed yet.
+ * A source is a file, standard input ("-"), a URL, written the many ways the reference tool
+ * accepts, or something in a Kubernetes cluster (cluster.h).  What comes out is not compressed any
+ * more, and not parsed yet.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,6 +36,7 @@ struct source_request {
 	struct notify *notify;             /* or NULL */
 	struct unpack_watcher *watcher;    /* or NULL; see unpack.h */
 	const volatile sig_atomic_t *stop; /* or NULL; not 0: give up */
+	const char *(*env)(const char *);  /* getenv(), to find a cluster; or NULL */
 
 	/* For converting perf.data files, which another program does. */
 	const char *tmpdir;       /* NULL or "": the system's */
@@ -43,7 +45,8 @@ struct source_request {
 
 struct source_bytes {
 	struct file_bytes bytes;
-	char *url; /* where it was fetched from, as shown to the person; NULL: not remote */
+	bool remote; /* it came over the network, and is nowhere else */
+	char *url;   /* where more may be asked for, as shown to the person; or NULL */
 };
 
 /*

@@ -142,26 +142,14 @@ static void read_answer(const struct jansson_calls *j, const struct http_respons
 	keep_harmless(out->reason, sizeof(out->reason), kube_text(out->json, "reason"));
 }
 
-static int call_once(const struct kube *k, struct http_line *line, const char *method,
-		     struct str path, struct str body, struct http_response *rs, struct err *err)
+/* 'rq' has what is asked for; where and who we are is added. */
+static int send_request(const struct kube *k, struct str path, struct http_request *rq,
+			struct http_response *rs, struct err *err)
 {
 	AUTO(freep) char *url = mem_printf("%s%.*s", k->server, STR_ARG(path));
 	AUTO(freep) char *auth = NULL;
-	const char *headers[4] = { "Accept: application/json" };
-	struct http_request rq = {
-		.method = method,
-		.url = url,
-		.headers = headers,
-		.body = body,
-		.wait_ms = k->wait_ms ? k->wait_ms : WAIT_MS,
-		.stall_ms = k->wait_ms ? k->wait_ms : WAIT_MS,
-		.max_body = ANSWER_MAX,
-		.tls = { k->cert, k->key, k->ca, k->insecure },
-		.line = line,
-		.proxy = k->proxy,
-		.stop = k->stop,
-	};
-	size_t n = 1;
+	const char *headers[4] = { NULL };
+	size_t n = 0;
 	int rc;
 
 	auth = authorization(k, err, &rc);
@@ -169,32 +157,73 @@ static int call_once(const struct kube *k, struct http_line *line, const char *m
 		return rc;
 	if (auth)
 		headers[n++] = auth;
-	if (body.n)
+	if (rq->body.n)
 		headers[n] = "Content-Type: application/json";
-	return http_fetch(&rq, rs, err);
+	rq->url = url;
+	rq->headers = headers;
+	rq->tls = (struct http_tls){ k->cert, k->key, k->ca, k->insecure };
+	rq->proxy = k->proxy;
+	rq->stop = k->stop;
+	return http_fetch(rq, rs, err);
+}
+
+int kube_send(const struct kube *k, struct str path, struct http_request *rq,
+	      struct http_response *rs, struct err *err)
+{
+	int rc = send_request(k, path, rq, rs, err);
+
+	if (rc == 0 && rs->status == 401) {
+		/* It may have been replaced between our reading and its. */
+		http_response_release(rs);
+		rc = send_request(k, path, rq, rs, err);
+	}
+	return rc;
 }
 
 int kube_call(const struct kube *k, struct http_line *line, const char *method, struct str path,
 	      struct str body, struct kube_answer *out, struct err *err)
 {
+	struct http_request rq = {
+		.method = method,
+		.body = body,
+		.wait_ms = k->wait_ms ? k->wait_ms : WAIT_MS,
+		.stall_ms = k->wait_ms ? k->wait_ms : WAIT_MS,
+		.max_body = ANSWER_MAX,
+		.line = line,
+	};
 	const struct jansson_calls *j;
 	struct http_response rs;
 	int rc = jansson_load(&j, err);
 
 	*out = (struct kube_answer){ 0 };
-	if (rc < 0)
-		return rc;
-	rc = call_once(k, line, method, path, body, &rs, err);
-	if (rc == 0 && rs.status == 401) {
-		/* It may have been replaced between our reading and its. */
-		http_response_release(&rs);
-		rc = call_once(k, line, method, path, body, &rs, err);
-	}
+	if (rc == 0)
+		rc = kube_send(k, path, &rq, &rs, err);
 	if (rc < 0)
 		return rc;
 	read_answer(j, &rs, out);
 	http_response_release(&rs);
 	return 0;
+}
+
+int kube_refusal(const struct kube *k, const struct http_response *rs, const char *what,
+		 struct err *err)
+{
+	const struct jansson_calls *j;
+	struct kube_answer a = { 0 };
+	int rc;
+
+	if (jansson_load(&j, NULL) == 0)
+		read_answer(j, rs, &a);
+	if (!str_is(kube_text(a.json, "kind"), "Status") || !*a.message)
+		rc = http_refusal(rs, err);
+	else if (a.status == 401)
+		rc = err_set(err, -EACCES, "%s does not know who we are: 401 %s", k->server,
+			     a.message);
+	else
+		rc = err_set(err, a.status == 403 ? -EACCES : -EHOSTUNREACH, "%s: %d %s", what,
+			     a.status, a.message);
+	kube_answer_release(&a);
+	return rc;
 }
 
 bool kube_is_passing(int status)

@@ -53,6 +53,20 @@ void kube_answer_release(struct kube_answer *a);
 int kube_call(const struct kube *k, struct http_line *line, const char *method, struct str path,
 	      struct str body, struct kube_answer *out, struct err *err);
 
+/*
+ * A request for anything else, whose method, body and limits 'rq' has: the answer as it came.  401
+ * and failures are as above.
+ */
+int kube_send(const struct kube *k, struct str path, struct http_request *rq,
+	      struct http_response *rs, struct err *err);
+
+/*
+ * Says in 'err' that such an answer is not what was asked for.  -EACCES, -EHOSTUNREACH: in the
+ * words of the cluster, whose refusal it is; -EREMOTEIO: in those of who answered through it.
+ */
+int kube_refusal(const struct kube *k, const struct http_response *rs, const char *what,
+		 struct err *err);
+
 /* Whether a second try may help: the server is busy, or its storage is. */
 bool kube_is_passing(int status);
 /* Says in 'err' what the answer means; 'verb' and 'name' are what was tried.  Negative errno. */

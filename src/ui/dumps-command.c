@@ -12,10 +12,10 @@
 #include "base/out.h"
 #include "base/units.h"
 #include "base/xalloc.h"
-#include "net/proxy.h"
 #include "render/json.h"
 #include "store/dumps.h"
 #include "store/place.h"
+#include "ui/environment.h"
 #include "ui/own-command.h"
 
 #include <errno.h>
@@ -236,14 +236,8 @@ static int check_words(struct command *c, struct err *err)
 	return err_set(err, -EINVAL, "which dump? see sonde dumps --help");
 }
 
-static const char *environment(const char *name)
-{
-	return getenv(name);
-}
-
 static int run_dumps(const struct args *args)
 {
-	struct store_place place = { .env = environment };
 	AUTO(store_closep) struct store *store = NULL;
 	struct command c = { .args = args };
 	struct err err = { "" };
@@ -257,7 +251,7 @@ static int run_dumps(const struct args *args)
 	if (rc < 0)
 		return own_complain("dumps", &err, OWN_WRONG_USE);
 	arena_init(&c.a, memory);
-	rc = store_open(where, &place, &store, &err);
+	rc = store_open(where, environment_place(), &store, &err);
 	c.store = store;
 	if (rc == 0)
 		rc = run(&c, args->rest[0], args->rest[1] ? args->rest + 2 : args->rest + 1, &err);
@@ -265,7 +259,7 @@ static int run_dumps(const struct args *args)
 	return rc < 0 ? own_complain("dumps", &err, OWN_FAILED) : OWN_OK;
 }
 
-const struct own_command command_dumps = {
+const struct own_command own_dumps = {
 	.name = "dumps",
 	.what = "List, fetch and open stored heap dumps",
 	.usage = "usage: sonde dumps [options] list [prefix]\n"

@@ -10,7 +10,6 @@
 #include "base/notify.h"
 #include "base/par.h"
 #include "base/xalloc.h"
-#include "net/proxy.h"
 #include "net/url.h"
 #include "profile/decode.h"
 #include "profile/labels.h"
@@ -22,6 +21,7 @@
 #include "symbol/locate.h"
 #include "symbol/remote.h"
 #include "symbol/symbolize.h"
+#include "ui/environment.h"
 #include "ui/options.h"
 #include "ui/save.h"
 #include "view/prune.h"
@@ -73,23 +73,6 @@ struct grab_range {
 
 /* ------------------------------------------------------------------ one source */
 
-static const char *env_or(const char *name, const char *other)
-{
-	const char *v = getenv(name);
-
-	return v && *v ? v : getenv(other);
-}
-
-static struct proxy_rules proxy_rules(void)
-{
-	const char *method = getenv("REQUEST_METHOD");
-
-	return (struct proxy_rules){ .http = env_or("HTTP_PROXY", "http_proxy"),
-				     .https = env_or("HTTPS_PROXY", "https_proxy"),
-				     .none = env_or("NO_PROXY", "no_proxy"),
-				     .cgi = method && *method };
-}
-
 static struct http_tls tls_files(const struct source_options *so)
 {
 	return (struct http_tls){ .cert = so->tls_cert, .key = so->tls_key, .ca = so->tls_ca };
@@ -102,10 +85,11 @@ static struct source_request request_for(const struct grabber *g, const struct g
 		.seconds = g->so->seconds,
 		.timeout = g->so->timeout,
 		.tls = tls_files(g->so),
-		.proxy = proxy_rules(),
+		.proxy = environment_proxy(),
 		.notify = g->notify,
 		.tmpdir = getenv("TMPDIR"),
 		.environment = environ,
+		.env = environment_value,
 	};
 }
 
@@ -163,7 +147,7 @@ static void grab_one(const struct grabber *g, struct grab *one, struct strings *
 	file_bytes_release(&bytes.bytes);
 	if (one->rc == 0) {
 		locate(g->so, one->p, g->notify);
-		one->remote = bytes.url != NULL;
+		one->remote = bytes.remote;
 		if (bytes.url)
 			remote_sources_add(&one->sources, one->p, bytes.url);
 	}
@@ -490,7 +474,7 @@ static int64_t env_ms(const char *name)
 static int symbolize(const struct source_options *so, struct harvest *h, struct notify *n,
 		     struct err *err)
 {
-	struct proxy_rules proxy = proxy_rules();
+	struct proxy_rules proxy = environment_proxy();
 	AUTO(freep) char *folder = cache_folder(so);
 	struct symbolize_options o = {
 		.mode = so->symbolize,

@@ -473,7 +473,7 @@ static int run_manifest(const struct args *args)
 	return own_print(&m.o);
 }
 
-const struct own_command command_manifest = {
+const struct own_command own_manifest = {
 	.name = "manifest",
 	.what = "Print the Kubernetes objects that switch profiling on",
 	.usage =

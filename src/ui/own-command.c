@@ -12,9 +12,7 @@
 #include <unistd.h>
 
 const struct own_command *const own_commands[] = {
-	&command_dumps,
-	&command_manifest,
-	NULL,
+	&own_check, &own_dumps, &own_manifest, &own_mem, NULL,
 };
 
 int own_complain(const char *name, const struct err *err, int status)

@@ -27,7 +27,7 @@ struct own_command {
 	int (*run)(const struct args *args);
 };
 
-extern const struct own_command command_dumps, command_manifest;
+extern const struct own_command own_check, own_dumps, own_manifest, own_mem;
 
 /* All of them, by name, up to NULL. */
 extern const struct own_command *const own_commands[];
