@@ -14,7 +14,7 @@ build/build.ninja:
 	meson setup build --prefix=$(PREFIX)
 
 build: build/build.ninja
-	ninja -C build sonde libsonde.so libsonde.a
+	ninja -C build sonde sonded libsonde.so libsonde.a
 
 # A service with three faults, and what finds them.
 run: build
