@@ -16,6 +16,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 
@@ -453,6 +454,103 @@ def t_what_has_no_memory_is_told():
         assert text in run(SONDE, "mem", what, status=1).stderr.decode()
     assert b"cannot sort by" in run(SONDE, "mem", "--sort", "x", status=2).stderr
     assert b"one process or group" in run(SONDE, "mem", "1", "2", status=2).stderr
+
+
+# --- sonded bundle
+
+
+STAMPS = "2020-10-01-22:08:40", "2020-10-01-22:38:40", "20201001T230840Z"
+
+
+def tree(name="run", component="kube-apiserver"):
+    root = TMP / name
+    shutil.rmtree(root, ignore_errors=True)
+    for i, stamp in enumerate(STAMPS):
+        (root / stamp).mkdir(parents=True)
+        for c in component, "etcd":
+            p = Profile([("inuse_space", "bytes")])
+            m = p.mapping(file=f"/usr/bin/{c}", build_id=f"{c[0]}{i}")
+            p.sample([p.frame("leak", 7, "leak.c", mapping=m)], [1 << 20])
+            (root / stamp / f"{c}-heap-{stamp}.pprof").write_bytes(gzip.compress(p.encode()))
+    return root
+
+
+def bundle(root, *args, status=0):
+    out = TMP / "run.tar"
+    out.unlink(missing_ok=True)
+    done = run(SONDED, "bundle", root, "-o", out, *args, status=status)
+    if status:
+        assert not out.exists()
+        return done.stderr.decode()
+    where = TMP / "unpacked"
+    shutil.rmtree(where, ignore_errors=True)
+    where.mkdir()
+    run("tar", "-xf", out, "-C", where)
+    names = {str(p.relative_to(where)): p.read_bytes() for p in where.rglob("*") if p.is_file()}
+    with tarfile.open(out) as t:
+        assert {m.name for m in t.getmembers()} == set(names)
+    return names, done.stderr.decode()
+
+
+def t_a_run_is_packed_and_opens_elsewhere():
+    root = tree()
+    (root / "collect.log").write_text("one\n")
+    (TMP / "target.log").write_text("two\n")
+    names, said = bundle(root, "--add", TMP / "target.log")
+    assert "6 profiles" in said and "left out" not in said, said
+    kept = {str(p.relative_to(TMP)) for p in root.rglob("*.pprof")}
+    assert set(names) == kept | {"run/build-ids.txt", "run/collect.log", "run/target.log"}, names.keys()
+    for name in kept:
+        assert names[name] == (TMP / name).read_bytes()
+        assert b"leak" in run(SONDE, "-top", TMP / "unpacked" / name).stdout
+    assert names["run/build-ids.txt"].decode().splitlines() == sorted(
+        f"{c[0]}{i} /usr/bin/{c}" for c in ("kube-apiserver", "etcd") for i in range(3)), names["run/build-ids.txt"]
+
+
+def t_only_what_is_a_profile_is_packed():
+    root = tree()
+    here = root / STAMPS[0]
+    (here / "bad-heap-x.pprof").write_bytes(b"<html>error</html>")
+    (here / "empty-heap-x.pprof").write_bytes(b"")
+    half = here / f"etcd-heap-{STAMPS[0]}.pprof"
+    half.write_bytes(half.read_bytes()[:-10])
+    (here / "link-heap-x.pprof").symlink_to("/etc/passwd")
+    (here / "pipe-heap-x.pprof").parent.mkdir(exist_ok=True)
+    os.mkfifo(here / "pipe-heap-x.pprof")
+    (here / "etcd-heap-x.pprof.a1B2c3").write_bytes(b"half")
+    (root / "somebody").mkdir()
+    (root / "somebody" / "x.pprof").write_bytes(b"theirs")
+    names, said = bundle(root)
+    assert "5 profiles; left out 5 files" in said, said
+    assert not [n for n in names if "-x." in n or "somebody" in n], names.keys()
+
+
+def t_rounds_and_components_are_chosen():
+    root = tree()
+    names, _ = bundle(root, "--since", STAMPS[1], "--component", "etcd")
+    assert {n for n in names if n.endswith(".pprof")} == {
+        f"run/{s}/etcd-heap-{s}.pprof" for s in STAMPS[1:]}, names.keys()
+    names, said = bundle(root, "--since", "24h")
+    assert "0 profiles" in said and set(names) == {"run/build-ids.txt"}, names.keys()
+    names, _ = bundle(tree(component="etcd-backup"), "--component", "etcd")
+    assert not [n for n in names if "backup" in n], names.keys()
+
+
+def t_long_names_survive():
+    for length in 40, 52, 53, 54, 120, 180:
+        names, _ = bundle(tree(component="c" * length))
+        for s in STAMPS:
+            assert f"run/{s}/{'c' * length}-heap-{s}.pprof" in names, (length, names.keys())
+
+
+def t_what_cannot_be_packed_is_told():
+    assert "open" in bundle(TMP / "none", status=1)
+    assert "--since takes" in bundle(tree(), "--since", "x", status=2)
+    assert "cannot read" in bundle(tree(), "--add", "/none", status=1)
+    assert b"which tree" in run(SONDED, "bundle", TMP, status=2).stderr
+    done = run(SONDED, "bundle", tree(), "-o", "/dev/full", status=1)
+    assert b"no space left" in done.stderr.lower(), done.stderr
+    assert run(SONDED, "bundle", tree(), "-o", "-").stdout[257:262] == b"ustar"
 
 
 def heap_of(name):

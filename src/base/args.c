@@ -120,9 +120,28 @@ int64_t args_ns(const char *value)
 	return ns;
 }
 
+/* "-o": the one option that begins so. */
+static int find_letter(const struct arg *table, char letter)
+{
+	int found = -1;
+
+	for (int i = 0; table[i].name; i++) {
+		if (table[i].name[0] != letter)
+			continue;
+		if (found >= 0)
+			return -1;
+		found = i;
+	}
+	return found;
+}
+
 static int find(const struct arg *table, struct str name, struct err *err)
 {
-	for (int i = 0; table[i].name; i++)
+	int i = name.n == 1 ? find_letter(table, name.p[0]) : -1;
+
+	if (i >= 0)
+		return i;
+	for (i = 0; table[i].name; i++)
 		if (str_is(name, table[i].name))
 			return i;
 	return err_set(err, -EINVAL, "there is no option --%.*s; see --help", STR_ARG(name));
@@ -169,20 +188,52 @@ static int take(struct args *a, const char *word, char ***next, struct err *err)
 	return 0;
 }
 
-int args_parse(struct args *a, const struct arg *table, char **next, struct err *err)
+static bool is_option(const char *word)
+{
+	return word && word[0] == '-' && word[1] && strcmp(word, "--") != 0;
+}
+
+static int take_options(struct args *a, char ***next, struct err *err)
 {
 	int rc = 0;
 
-	*a = (struct args){ .table = table };
-	while (rc == 0 && *next && **next == '-' && (*next)[1] && strcmp(*next, "--") != 0) {
-		const char *word = *next++;
+	while (rc == 0 && is_option(**next)) {
+		const char *word = *(*next)++;
 
-		rc = take(a, word + 1 + (word[1] == '-'), &next, err);
+		rc = take(a, word + 1 + (word[1] == '-'), next, err);
 	}
+	return rc;
+}
+
+int args_parse(struct args *a, const struct arg *table, char **next, struct err *err)
+{
+	int rc;
+
+	*a = (struct args){ .table = table };
+	rc = take_options(a, &next, err);
 	if (rc == 0 && *next && strcmp(*next, "--") == 0)
 		next++;
 	a->rest = next;
 	return rc;
+}
+
+int args_parse_all(struct args *a, const struct arg *table, char **next, struct err *err)
+{
+	char **to = next;
+	int rc;
+
+	*a = (struct args){ .table = table, .rest = next };
+	rc = take_options(a, &next, err);
+	while (rc == 0 && *next && strcmp(*next, "--") != 0) {
+		*to++ = *next++;
+		rc = take_options(a, &next, err);
+	}
+	if (rc < 0)
+		return rc;
+	for (next += *next != NULL; *next; next++)
+		*to++ = *next;
+	*to = NULL;
+	return 0;
 }
 
 void args_help(const struct arg *table, struct out *o)

@@ -1,7 +1,8 @@
 /*
  * args.h - options of our own commands, from one table each
  *
- * "--name value", "--name=value", and "--name" for those without a value; one dash does as well.
+ * "--name value", "--name=value", and "--name" for those without a value; one dash does as well,
+ * and a letter alone is the one option that begins with it.
  * Options end at the first word that is none, or after "--".  What the reference tool's options are
  * is another matter (ui/flags.h).
  *
@@ -51,6 +52,9 @@ struct args {
  * missing or is not of its kind.
  */
 int args_parse(struct args *a, const struct arg *table, char **next, struct err *err);
+
+/* The same with options also behind other words, which are moved to the front. */
+int args_parse_all(struct args *a, const struct arg *table, char **next, struct err *err);
 
 /* One line or more for every option. */
 void args_help(const struct arg *table, struct out *o);

@@ -24,7 +24,8 @@ struct daemon_command {
 	int (*run)(const struct args *args);
 };
 
-extern const struct daemon_command command_collect, command_store, command_verbs, command_watch;
+extern const struct daemon_command command_bundle, command_collect, command_store, command_verbs,
+	command_watch;
 
 /* Not 0 when the program has been asked to end. */
 extern volatile sig_atomic_t daemon_stop;

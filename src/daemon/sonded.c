@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static const struct daemon_command *const commands[] = {
-	&command_collect, &command_store, &command_verbs, &command_watch, NULL,
+	&command_bundle, &command_collect, &command_store, &command_verbs, &command_watch, NULL,
 };
 
 static int print(struct out *o)
@@ -89,7 +89,7 @@ static int run(const struct daemon_command *c, char **words)
 
 	if (asks_help(words))
 		return print_help(c);
-	if (args_parse(&args, c->flags, words, &err) < 0)
+	if (args_parse_all(&args, c->flags, words, &err) < 0)
 		return daemon_complain(c->name, err.msg, STATUS_WRONG_USE);
 	catch_signals();
 	return c->run(&args);

@@ -274,6 +274,7 @@ const struct own_command own_dumps = {
 		 "  sonde dumps --store kube:shop list\n"
 		 "  sonde dumps --store kube:shop open main-landscaper -top\n",
 	.flags = flags,
+	.passes_on = true,
 	.next = "list get open rm",
 	.run = run_dumps,
 };

@@ -46,15 +46,20 @@ static int print_help(const struct own_command *c)
 	return own_print(&o);
 }
 
-/* Up to the first word that is not an option: what follows may be another program's. */
-static bool asks_help(const struct arg *flags, char **words)
+/* An option's value is no question, and neither is what is another program's. */
+static bool asks_help(const struct own_command *c, char **words)
 {
-	for (; *words && **words == '-' && strcmp(*words, "--") != 0; words++) {
+	for (; *words && strcmp(*words, "--") != 0; words++) {
 		const char *name = *words + 1 + ((*words)[1] == '-');
 
+		if (**words != '-') {
+			if (c->passes_on)
+				return false;
+			continue;
+		}
 		if (strcmp(name, "help") == 0 || strcmp(name, "h") == 0)
 			return true;
-		for (const struct arg *f = flags; f->name; f++)
+		for (const struct arg *f = c->flags; f->name; f++)
 			if (strcmp(f->name, name) == 0 && f->value && words[1]) {
 				words++;
 				break;
@@ -67,10 +72,13 @@ int own_command_run(const struct own_command *c, char **words)
 {
 	struct args args;
 	struct err err = { "" };
+	int rc;
 
-	if (asks_help(c->flags, words))
+	if (asks_help(c, words))
 		return print_help(c);
-	if (args_parse(&args, c->flags, words, &err) < 0)
+	rc = c->passes_on ? args_parse(&args, c->flags, words, &err)
+			  : args_parse_all(&args, c->flags, words, &err);
+	if (rc < 0)
 		return own_complain(c->name, &err, c->wrong_use ? c->wrong_use : OWN_WRONG_USE);
 	return c->run(&args);
 }
