@@ -402,7 +402,7 @@ def t_a_dump_is_there_when_the_cgroup_kills():
             assert h.p.wait(LIMIT) == -signal.SIGKILL, h.p.returncode
             with contextlib.suppress(BrokenPipeError):
                 h.p.stdin.close()
-    assert "of the limit of the cgroup" in h.said(), h.said()
+    assert "(limit of the cgroup)" in h.said(), h.said()
     until("the dump", lambda: listing(f"dir:{h.store}"))
     profile = newest(f"dir:{h.store}")
     assert " leak\n" in top(profile) or b"leak" in gzip.decompress(profile), top(profile)
@@ -425,7 +425,7 @@ def t_a_dump_is_there_before_the_limit_of_the_address_space():
     with Host("prlimit", f"--as={400 * MB}", SONDE_MEMLOG="1h", SONDE_DUMP_ABOVE="10G") as h:
         h.ask(f"touch {600 * MB} {MB} 16")
         until("a dump", lambda: h.stored() >= 1)
-        assert "of RLIMIT_AS" in h.said(), h.said()
+        assert "(RLIMIT_AS)" in h.said(), h.said()
         assert b"leak" in gzip.decompress(newest(f"dir:{h.store}"))
 
 

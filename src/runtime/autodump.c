@@ -38,6 +38,7 @@ static struct {
 	enum { NOTHING, CHECK, STORE } under_way;
 	uint64_t storing; /* HeapInuse of that one */
 	uint64_t stored, failed;
+	bool named; /* one had names */
 } dump;
 
 /* --- settings ------------------------------------------------------------------------------- */
@@ -169,15 +170,19 @@ static bool take_profile(struct sonde__response *rs, bool names)
 		return take_profile(rs, false);
 	}
 	*rs = job.rs;
+	dump.named = dump.named || (names && rs->status == 200);
 	return rs->status == 200;
 }
 
-/* Symbol tables may take more memory than is left; where it is only refused, we can try. */
+/*
+ * Symbol tables may take more memory than is left, unless they are there already.  Where more is
+ * only refused, we can try.
+ */
 static bool has_room(void)
 {
 	const struct sonde__memory_use *u = &dump.before;
 
-	return !u->kills || u->used + ((uint64_t)NAMES_MB << 20) < u->limit;
+	return dump.named || !u->kills || u->used + ((uint64_t)NAMES_MB << 20) < u->limit;
 }
 
 static void take(const struct sonde__memstats *s, const char *why)
@@ -285,7 +290,7 @@ static void take_near(const struct sonde__memory_use *u, uint64_t now)
 	dump.near_used = u->used;
 	dump.near_at = now;
 	sonde__memstats(&s);
-	sonde__format(why, sizeof(why), "and %llu of %llu are in use of %s", (number)u->used,
+	sonde__format(why, sizeof(why), "and %llu of %llu bytes (%s) are in use", (number)u->used,
 		      (number)u->limit, u->what);
 	take(&s, why);
 }

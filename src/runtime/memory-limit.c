@@ -6,6 +6,7 @@
 #include "runtime/memory-limit.h"
 
 #include "runtime/fd.h"
+#include "runtime/guard.h"
 #include "runtime/os.h"
 
 #include <string.h>
@@ -13,14 +14,16 @@
 #include <sys/resource.h>
 
 enum { SMALL = 4096, STAT = 8192, PATH = 512 };
-static const uint64_t minute = 60000000000, none = UINT64_MAX;
+static const uint64_t look_again = 10000000000, none = UINT64_MAX; /* ns */
 
 /* The group with the tightest limit, of those that this process is in. */
 static struct {
 	bool v1;
 	char folder[PATH]; /* "": there is none */
-	uint64_t limit, next_look;
+	uint64_t limit;
 } group;
+
+static uint64_t limit_as, limit_data, next_look;
 
 /* As text; false if there is nothing. */
 static bool read_small(const char *path, char *to, size_t cap)
@@ -195,15 +198,11 @@ static bool add_limit(struct sonde__memory_use *u, const char *what, uint64_t li
 	return true;
 }
 
-static void add_group(struct sonde__memory_use *u, uint64_t now)
+static void add_group(struct sonde__memory_use *u)
 {
 	char text[64];
 	uint64_t used, files;
 
-	if (now >= group.next_look) {
-		find_group();
-		group.next_look = now + minute;
-	}
 	if (!group.folder[0] ||
 	    !read_in(group.folder, group.v1 ? "memory.usage_in_bytes" : "memory.current", text,
 		     sizeof(text)))
@@ -212,16 +211,25 @@ static void add_group(struct sonde__memory_use *u, uint64_t now)
 	if (used == none)
 		return;
 	files = used > group.limit / 2 ? file_pages() : 0;
-	u->kills = add_limit(u, "the limit of the cgroup", group.limit,
+	u->kills = add_limit(u, "limit of the cgroup", group.limit,
 			     used > files ? used - files : 1);
 }
 
-static void add_resource(struct sonde__memory_use *u, int which, const char *what, uint64_t used)
+static uint64_t resource_limit(int which)
 {
 	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
 
 	sonde__syscall(SYS_prlimit64, 0, which, 0, (long)&limit, 0, 0);
-	add_limit(u, what, limit.rlim_cur == RLIM_INFINITY ? none : limit.rlim_cur, used);
+	return limit.rlim_cur == RLIM_INFINITY ? none : limit.rlim_cur;
+}
+
+static void find_limits(void)
+{
+	find_group();
+	if (sonde__guard_is_filtered())
+		return;
+	limit_as = resource_limit(RLIMIT_AS);
+	limit_data = resource_limit(RLIMIT_DATA);
 }
 
 bool sonde__memory_use(struct sonde__memory_use *u, uint64_t now)
@@ -237,9 +245,13 @@ bool sonde__memory_use(struct sonde__memory_use *u, uint64_t now)
 	for (size_t i = 0; i < sizeof(field) / sizeof(field[0]); i++)
 		field[i] = read_number(&p) * page;
 	u->anon = field[1] > field[2] ? field[1] - field[2] : 0;
-	add_group(u, now);
-	add_resource(u, RLIMIT_AS, "RLIMIT_AS", field[0]);
-	add_resource(u, RLIMIT_DATA, "RLIMIT_DATA", field[5]);
+	if (now >= next_look) {
+		find_limits();
+		next_look = now + look_again;
+	}
+	add_group(u);
+	add_limit(u, "RLIMIT_AS", limit_as, field[0]);
+	add_limit(u, "RLIMIT_DATA", limit_data, field[5]);
 	return true;
 }
 

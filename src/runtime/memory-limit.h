@@ -19,7 +19,7 @@ struct sonde__memory_use {
 	uint64_t limit, used;
 };
 
-/* Looks; limits of cgroups only once a minute.  False if /proc cannot be read. */
+/* Looks; for limits only every ten seconds.  False if /proc cannot be read. */
 bool sonde__memory_use(struct sonde__memory_use *u, uint64_t now);
 
 /* Whether it is near its limit, or would be there in some seconds; 'before': a second ago. */

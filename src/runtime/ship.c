@@ -184,8 +184,11 @@ static void close_others(void)
 
 static void set_files(void)
 {
+	enum { OUT_OF_THE_WAY = 3 };
 	long null = sonde__sys_open("/dev/null", O_RDWR, 0);
 
+	/* The host may have closed the first numbers. */
+	null = sonde__syscall(SYS_fcntl, null, F_DUPFD, OUT_OF_THE_WAY, 0, 0, 0);
 	sonde__syscall(SYS_dup3, ship.dump >= 0 ? ship.dump : null, 0, 0, 0, 0, 0);
 	sonde__syscall(SYS_dup3, null, 1, 0, 0, 0, 0);
 	sonde__syscall(SYS_dup3, ship.report, 2, 0, 0, 0, 0);

@@ -24,7 +24,7 @@ enum { OURS = 125, NOT_STARTED = 126, NOT_FOUND = 127 };
 /* Where a program is found that says nothing else. */
 static const char default_addr[] = "localhost:8070";
 
-enum { FLAG_PRESET = 1, FLAG_LIB = 9, FLAG_HELP, NFLAGS };
+enum { FLAG_PRESET = 1, FLAG_LIB = 10, FLAG_HELP, NFLAGS };
 
 const struct run_flag run_flags[] = {
 	{ "addr", "SONDE_ADDR", "address",
@@ -53,6 +53,8 @@ const struct run_flag run_flags[] = {
 	{ "memlog", "SONDE_MEMLOG", "time",
 	  "Write a line about memory to the log at the start, and every so often: 60s, 500ms",
 	  RUN_TEXT },
+	{ "dump", "SONDE_DUMP", "place",
+	  "Store heap dumps when memory grows: dir:PATH, kube: or kube:NAMESPACE", RUN_TEXT },
 	{ "token", "SONDE_TOKEN", "text",
 	  "Answer only requests with the header \"Authorization: Bearer <text>\"\n"
 	  "Other people on this machine can see the arguments of commands: a variable\n"
