@@ -45,6 +45,24 @@ __attribute__((noinline)) void *leak(size_t n)
 	return malloc(n);
 }
 
+/* Every 'bits' is another way down here. */
+__attribute__((noinline)) static void *left(unsigned bits, int depth);
+__attribute__((noinline)) static void *right(unsigned bits, int depth)
+{
+	void *p = depth == 0 ? malloc(300) : bits & 1 ? left(bits >> 1, depth - 1) : right(bits >> 1, depth - 1);
+
+	__asm__ volatile("" : "+r"(p));
+	return p;
+}
+
+static void *left(unsigned bits, int depth)
+{
+	void *p = depth == 0 ? malloc(300) : bits & 1 ? left(bits >> 1, depth - 1) : right(bits >> 1, depth - 1);
+
+	__asm__ volatile("" : "+r"(p));
+	return p;
+}
+
 static void leak_and_touch(size_t n, size_t each, int ms)
 {
 	for (size_t i = 0; i < n; i += each) {
@@ -94,6 +112,9 @@ int main(void)
 			leak_and_touch(n, each, ms);
 		else if (sscanf(line, "grow %zu", &n) == 1)
 			leak(n);
+		else if (sscanf(line, "ways %zu", &n) == 1)
+			for (unsigned i = 0; i < n; i++)
+				left(i, 17);
 		else if (sscanf(line, "limit %zu", &n) == 1) {
 			struct rlimit l = { pages() * 4096 + n, RLIM_INFINITY };
 
@@ -436,8 +457,25 @@ def t_eight_megabytes_are_enough():
         assert h.ask(f"limit {8 << 20}") == [1]  # and malloc() fails
         until("a dump", lambda: h.stored() >= 1)
         assert h.ask("children") == [0, 0, -1, 1]
-        got = newest(f"dir:{h.store}")
-        assert b"leak" in gzip.decompress(got) or b"host" in gzip.decompress(got)
+        assert b"leak" in gzip.decompress(newest(f"dir:{h.store}"))
+
+
+def t_they_are_enough_for_any_number_of_stacks():
+    ways = 60000
+    with Host(SONDE_MEMLOG="1h", SONDE_DUMP_ABOVE="10G", SONDE_HEAP_RATE=1) as h:
+        h.ask(f"ways {ways}")
+        h.ask(f"grow {100 * MB}")
+        until("the start", lambda: h.entries() >= 1)
+        assert h.ask(f"limit {8 << 20}") == [1]
+        until("a dump", lambda: h.stored() >= 1)
+        assert h.ask("children") == [0, 0, -1, 1]
+        path = TMP / "ways.pb.gz"
+        path.write_bytes(newest(f"dir:{h.store}"))
+    assert run(SONDE, "-comments", path, env=clean()).stdout == b""
+    for reader in ([SONDE], [tool("go"), "tool", "pprof"]):
+        text = run(*reader, "-top", "-sample_index=inuse_objects", path, env=clean(HOME=TMP)).stdout.decode()
+        total = int(re.search(r" of (\d+) total", text)[1])
+        assert ways < total < ways + 100 and " right\n" in text, text
 
 
 def t_from_outside_the_rules_are_the_same():

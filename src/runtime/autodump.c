@@ -144,7 +144,7 @@ static void fail(const char *why)
 		   dump.to, why);
 }
 
-static int ship(const struct sonde__memstats *s, const struct sonde__response *rs)
+static int ship(const struct sonde__memstats *s)
 {
 	char inuse[24], alloc[24];
 	const char *const args[] = { "store",     "--to",         dump.to,  "--prefix",
@@ -154,24 +154,21 @@ static int ship(const struct sonde__memstats *s, const struct sonde__response *r
 
 	sonde__format(inuse, sizeof(inuse), "%llu", (number)s->heap_inuse);
 	sonde__format(alloc, sizeof(alloc), "%llu", (number)s->heap_alloc);
-	return sonde__ship_start(args, rs->body, rs->nbody);
+	return sonde__ship_start(args);
 }
 
-/* The profile that /debug/pprof/heap gives; without names if there is no memory for them. */
-static bool take_profile(struct sonde__response *rs, bool names)
+/* What /debug/pprof/heap gives; without names if there is no memory for them. */
+static int take_profile(bool names)
 {
-	struct sonde__job job = { .rq = { .method = "GET",
-					  .path = "/debug/pprof/heap",
-					  .query = names ? "" : "symbolize=0" } };
+	int rc = sonde__ship_file();
 
-	sonde__profile_named(&job, "heap");
-	if (names && job.rs.status != 200) {
-		sonde__response_release(&job.rs);
-		return take_profile(rs, false);
+	if (rc < 0)
+		return rc;
+	if (sonde__profile_stream(&sonde__kind_heap, names, sonde__ship_add)) {
+		dump.named = dump.named || names;
+		return 0;
 	}
-	*rs = job.rs;
-	dump.named = dump.named || (names && rs->status == 200);
-	return rs->status == 200;
+	return names ? take_profile(false) : -ENOMEM;
 }
 
 /*
@@ -187,14 +184,13 @@ static bool has_room(void)
 
 static void take(const struct sonde__memstats *s, const char *why)
 {
-	struct sonde__response rs = { 0 };
-	int rc = -ENOMEM;
+	int rc;
 
 	sonde__log("HeapInuse is %llu, %s: storing a heap dump in %s", (number)s->heap_inuse, why,
 		   dump.to);
-	if (take_profile(&rs, has_room()))
-		rc = ship(s, &rs);
-	sonde__response_release(&rs);
+	rc = take_profile(has_room());
+	if (rc == 0)
+		rc = ship(s);
 	if (rc < 0) {
 		fail(rc == -EPERM ? "the program has put itself behind a seccomp filter"
 				  : sonde__error_text(-rc));
@@ -319,7 +315,7 @@ static void begin(void)
 
 	if (dump.problem)
 		sonde__log("%s", dump.problem);
-	else if (strncmp(dump.to, "kube:", 5) == 0 && sonde__ship_start(args, NULL, 0) == 0)
+	else if (strncmp(dump.to, "kube:", 5) == 0 && sonde__ship_start(args) == 0)
 		dump.under_way = CHECK;
 }
 

@@ -327,20 +327,29 @@ void sonde__heap_put_back(const void *p, uint64_t taken)
 	sonde__tls.inside--;
 }
 
+size_t sonde__heap_rows(void)
+{
+	return atomic_load_explicit(&row_count, memory_order_acquire);
+}
+
+void sonde__heap_row(size_t i, struct sonde__heap_row *to)
+{
+	const struct row *r = row_at((uint32_t)i + 1);
+
+	to->frees = atomic_load_explicit(&r->frees, memory_order_acquire);
+	to->allocs = atomic_load_explicit(&r->allocs, memory_order_relaxed);
+	sonde__heap_row_key((uint32_t)i + 1, to);
+}
+
 struct sonde__heap_row *sonde__heap_snapshot(size_t *n, size_t *mapped)
 {
-	size_t count = atomic_load_explicit(&row_count, memory_order_acquire);
+	size_t count = sonde__heap_rows();
 	struct sonde__heap_row *rows = count ? sonde__map(count * sizeof(*rows)) : NULL;
 
 	*n = rows ? count : 0;
 	*mapped = count * sizeof(*rows);
-	for (size_t i = 0; i < *n; i++) {
-		const struct row *r = row_at((uint32_t)i + 1);
-
-		rows[i].frees = atomic_load_explicit(&r->frees, memory_order_acquire);
-		rows[i].allocs = atomic_load_explicit(&r->allocs, memory_order_relaxed);
-		sonde__heap_row_key((uint32_t)i + 1, &rows[i]);
-	}
+	for (size_t i = 0; i < *n; i++)
+		sonde__heap_row(i, &rows[i]);
 	return rows;
 }
 

@@ -73,6 +73,10 @@ struct sonde__heap_row {
 	uint64_t rate;          /* with which they were sampled */
 };
 
+/* How many rows there are, and one of them by its number, from 0 on; the host goes on meanwhile. */
+size_t sonde__heap_rows(void);
+void sonde__heap_row(size_t i, struct sonde__heap_row *to);
+
 /*
  * sonde__heap_snapshot() copies all rows, for the agent to scale and write, without stopping the
  * host; returns how many, in memory to be given to sonde__unmap() ('*mapped' bytes).  NULL and 0 if

@@ -211,8 +211,8 @@ static void add_group(struct sonde__memory_use *u)
 	if (used == none)
 		return;
 	files = used > group.limit / 2 ? file_pages() : 0;
-	u->kills = add_limit(u, "limit of the cgroup", group.limit,
-			     used > files ? used - files : 1);
+	u->kills =
+		add_limit(u, "limit of the cgroup", group.limit, used > files ? used - files : 1);
 }
 
 static uint64_t resource_limit(int which)

@@ -74,25 +74,26 @@ static unsigned class_of(uint64_t size)
 
 static void estimate(struct estimate *e)
 {
-	size_t n = 0, mapped = 0;
-	struct sonde__heap_row *rows = sonde__heap_snapshot(&n, &mapped);
+	size_t n = sonde__heap_rows();
 
 	*e = (struct estimate){ 0 };
 	for (size_t i = 0; i < n; i++) {
-		const struct sonde__heap_row *r = &rows[i];
-		double factor = sonde__heap_factor(r->size, r->rate);
-		double mallocs = (double)r->allocs * factor, frees = (double)r->frees * factor;
-		double *size = e->by_size[class_of(r->size)];
+		struct sonde__heap_row r;
+		double factor, mallocs, frees, *size;
 
+		sonde__heap_row(i, &r);
+		factor = sonde__heap_factor(r.size, r.rate);
+		mallocs = (double)r.allocs * factor;
+		frees = (double)r.frees * factor;
+		size = e->by_size[class_of(r.size)];
 		e->mallocs += mallocs;
 		e->frees += frees;
-		e->bytes += mallocs * (double)r->size;
-		e->freed += frees * (double)r->size;
-		e->held += (mallocs - frees) * (double)((r->size + 8 + 15) & ~15ull);
+		e->bytes += mallocs * (double)r.size;
+		e->freed += frees * (double)r.size;
+		e->held += (mallocs - frees) * (double)((r.size + 8 + 15) & ~15ull);
 		size[0] += mallocs;
 		size[1] += frees;
 	}
-	sonde__unmap(rows, mapped);
 }
 
 static uint64_t live_bytes(const struct estimate *e)

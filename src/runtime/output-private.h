@@ -24,6 +24,8 @@ struct sample {
 	int64_t values[SONDE__TYPES];
 };
 
+struct writer;
+
 struct sonde__output {
 	struct sonde__output_head head;
 	bool difference;
@@ -31,6 +33,7 @@ struct sonde__output {
 	struct sonde__buf samples, labels, strings, bytes;
 	struct sonde__buf comments; /* numbers of texts */
 	struct sonde__index by_stack, by_text;
+	struct writer *stream; /* of those with a sink */
 };
 
 /* The number of a text; 0, that of the empty one, if there is no room. */
@@ -38,5 +41,10 @@ uint32_t sonde__output_string(struct sonde__output *o, const char *text);
 const struct text *sonde__output_text(const struct sonde__output *o, uint32_t number);
 struct sample *sonde__output_sample(const struct sonde__output *o, size_t i);
 const struct label *sonde__output_label(const struct sonde__output *o, size_t i);
+
+/* proto.c: begins, goes on, and forgets what is written sample by sample. */
+bool sonde__stream_open(struct sonde__output *o);
+void sonde__stream_sample(struct sonde__output *o, const struct sample *s);
+void sonde__stream_close(struct sonde__output *o);
 
 #endif /* RUNTIME_OUTPUT_PRIVATE_H */

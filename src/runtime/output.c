@@ -17,6 +17,10 @@ struct sonde__output *sonde__output_new(const struct sonde__output_head *head)
 		return NULL;
 	o->head = *head;
 	sonde__output_string(o, ""); /* number 0, by the format */
+	if (head->sink && !sonde__stream_open(o)) {
+		sonde__output_free(o);
+		return NULL;
+	}
 	return o;
 }
 
@@ -24,6 +28,7 @@ void sonde__output_free(struct sonde__output *o)
 {
 	if (!o)
 		return;
+	sonde__stream_close(o);
 	sonde__buf_release(&o->samples);
 	sonde__buf_release(&o->labels);
 	sonde__buf_release(&o->bytes);
@@ -126,6 +131,20 @@ static void add_values(struct sonde__output *o, struct sample *s, const int64_t 
 		s->values[i] += sign * values[i];
 }
 
+static void stream(struct sonde__output *o, uint32_t stack, const int64_t *values,
+		   const struct label *labels, size_t n)
+{
+	struct sample s = { .stack = stack, .nlabels = (uint32_t)n };
+
+	memcpy(s.values, values, o->head.ntypes * sizeof(*values));
+	o->labels.n = 0;
+	sonde__buf_add(&o->labels, labels, n * sizeof(*labels));
+	if (o->labels.full)
+		o->left_out++;
+	else
+		sonde__stream_sample(o, &s);
+}
+
 void sonde__output_add(struct sonde__output *o, uint32_t stack, const int64_t *values,
 		       const struct sonde__label *labels, size_t nlabels)
 {
@@ -140,7 +159,10 @@ void sonde__output_add(struct sonde__output *o, uint32_t stack, const int64_t *v
 			.number = labels[i].number,
 		};
 	}
-	add_values(o, find_sample(o, stack, own, n), values, 1);
+	if (o->stream)
+		stream(o, stack, values, own, n);
+	else
+		add_values(o, find_sample(o, stack, own, n), values, 1);
 }
 
 void sonde__output_comment(struct sonde__output *o, const char *text)

@@ -34,7 +34,13 @@ struct sonde__output_head {
 	const char *default_type; /* or NULL */
 	uint64_t time, duration;  /* ns */
 	bool symbolize;           /* function names from symbol tables */
-	bool hide_allocator;      /* leave out the functions that allocate, at the leaves */
+	/*
+	 * If set, samples are written when they are added, and it gets the profile gzipped and in
+	 * pieces: little memory is needed however many there are, but equal ones are not added up,
+	 * and sonde__output_finish() has nothing to return.  False: it failed.
+	 */
+	bool (*sink)(const void *bytes, size_t n);
+	bool hide_allocator; /* leave out the functions that allocate, at the leaves */
 };
 
 struct sonde__output *sonde__output_new(const struct sonde__output_head *head);
@@ -44,6 +50,8 @@ void sonde__output_add(struct sonde__output *o, uint32_t stack, const int64_t *v
 void sonde__output_comment(struct sonde__output *o, const char *text);
 /* p1 - p0, as Go computes deltas: 'o' becomes the difference to 'before', which is consumed. */
 void sonde__output_subtract(struct sonde__output *o, struct sonde__output *before);
+/* For those with a sink: the last piece.  False: there was no memory, or the sink failed. */
+bool sonde__output_drain(struct sonde__output *o);
 /* The gzipped bytes, in mapped memory; NULL when there is none. */
 uint8_t *sonde__output_finish(struct sonde__output *o, size_t *n, size_t *mapped);
 void sonde__output_free(struct sonde__output *o);

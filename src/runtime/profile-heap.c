@@ -16,11 +16,7 @@
 
 static size_t count_heap(void)
 {
-	size_t n = 0, mapped = 0;
-	void *rows = sonde__heap_snapshot(&n, &mapped);
-
-	sonde__unmap(rows, mapped);
-	return n;
+	return sonde__heap_rows();
 }
 
 /* A row, with room for another label than its own. */
@@ -106,18 +102,19 @@ static bool wants_ages(const struct sonde__request *rq)
 
 static void add_rows(struct sonde__output *o, const struct sonde__request *rq)
 {
-	size_t n = 0, mapped = 0, ages_mapped = 0;
-	struct sonde__heap_row *rows = sonde__heap_snapshot(&n, &mapped);
+	size_t n = sonde__heap_rows(), ages_mapped = 0;
 	struct sonde__ages *ages = wants_ages(rq) ? sonde__ages_count(n, &ages_mapped) : NULL;
 
 	for (size_t i = 0; i < n; i++) {
+		struct sonde__heap_row row;
+
+		sonde__heap_row(i, &row);
 		if (ages)
-			add_aged(o, &rows[i], &ages[i]);
+			add_aged(o, &row, &ages[i]);
 		else
-			add_row(o, &rows[i]);
+			add_row(o, &row);
 	}
 	sonde__unmap(ages, ages_mapped);
-	sonde__unmap(rows, mapped);
 }
 
 /* Without which the numbers would mislead. */

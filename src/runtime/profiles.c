@@ -65,7 +65,9 @@ bool sonde__wants_names(const struct sonde__request *rq)
 	return !sonde__param(rq, "symbolize", value, sizeof(value)) || strcmp(value, "0") != 0;
 }
 
-static struct sonde__output *collect(const struct sonde__kind *k, const struct sonde__request *rq)
+static struct sonde__output *collect_for(const struct sonde__kind *k,
+					 const struct sonde__request *rq,
+					 bool (*sink)(const void *bytes, size_t n))
 {
 	struct sonde__output_head head = {
 		.ntypes = k->ntypes,
@@ -74,6 +76,7 @@ static struct sonde__output *collect(const struct sonde__kind *k, const struct s
 		.default_type = k->default_type,
 		.time = sonde__wall(),
 		.symbolize = sonde__wants_names(rq),
+		.sink = sink,
 		.hide_allocator = k->hide_allocator,
 	};
 	struct sonde__output *o;
@@ -88,6 +91,22 @@ static struct sonde__output *collect(const struct sonde__kind *k, const struct s
 	k->add(o, rq);
 	sonde__comment_labels(o);
 	return o;
+}
+
+static struct sonde__output *collect(const struct sonde__kind *k, const struct sonde__request *rq)
+{
+	return collect_for(k, rq, NULL);
+}
+
+bool sonde__profile_stream(const struct sonde__kind *k, bool names,
+			   bool (*sink)(const void *bytes, size_t n))
+{
+	struct sonde__request rq = { .method = "GET", .query = names ? "" : "symbolize=0" };
+	struct sonde__output *o = collect_for(k, &rq, sink);
+	bool complete = o && sonde__output_drain(o);
+
+	sonde__output_free(o);
+	return complete;
 }
 
 void sonde__respond_profile(struct sonde__job *job, struct sonde__output *o, const char *name,

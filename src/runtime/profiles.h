@@ -38,6 +38,12 @@ extern const struct sonde__kind sonde__kind_allocs, sonde__kind_block, sonde__ki
 /* All of them by name, and NULL. */
 extern const struct sonde__kind *const sonde__kinds[];
 
+/*
+ * Takes a profile, and gives it to 'sink' in pieces (output.h); with little memory, whatever there
+ * is of it.
+ */
+bool sonde__profile_stream(const struct sonde__kind *k, bool names,
+			   bool (*sink)(const void *bytes, size_t n));
 void sonde__profile_named(struct sonde__job *job, const char *name);
 void sonde__profile_cpu(struct sonde__job *job);
 void sonde__profile_trace(struct sonde__job *job);

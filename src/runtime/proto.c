@@ -52,6 +52,7 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNC
 enum {
 	MESSAGE = 4096, /* more than any message needs, but those with texts */
 	PLACES = 2048,
+	STREAM = 128 << 10, /* bytes of a piece */
 };
 
 struct location {
@@ -99,6 +100,18 @@ static struct pbw begin_writing(struct writer *w, size_t room)
 	return (struct pbw){ (uint8_t *)w->out.p + w->out.n, 0, w->out.cap - w->out.n };
 }
 
+/* A piece of its own: gzip allows for one after the other. */
+static void flush(struct writer *w)
+{
+	size_t n = 0, mapped = 0;
+	uint8_t *bytes = sonde__gzip(w->out.p, w->out.n, &n, &mapped);
+
+	if (!bytes || !w->o->head.sink(bytes, n))
+		w->out.full = true;
+	sonde__unmap(bytes, bytes ? mapped : 0);
+	w->out.n = 0;
+}
+
 static void end_writing(struct writer *w, const struct pbw *p)
 {
 	if (w->out.full)
@@ -107,6 +120,8 @@ static void end_writing(struct writer *w, const struct pbw *p)
 		w->out.full = true;
 	else
 		w->out.n += p->n;
+	if (w->o->head.sink && w->out.n >= STREAM)
+		flush(w);
 }
 
 static bool is_loaded(const struct writer *w, const struct sonde__module *m)
@@ -534,14 +549,49 @@ static void write_strings(struct writer *w)
 	}
 }
 
-static void write_profile(struct writer *w)
+static bool open_writer(struct writer *w, struct sonde__output *o, size_t nstacks)
 {
-	size_t n = w->o->samples.n / sizeof(struct sample);
+	*w = (struct writer){ .o = o, .modules = sonde__modules() };
+	w->places = sonde__map(PLACES * sizeof(*w->places));
+	w->stacks = nstacks ? sonde__map(nstacks * sizeof(*w->stacks)) : NULL;
+	w->nstacks = w->stacks ? nstacks : 0;
+	return w->places != NULL;
+}
 
+static void close_writer(struct writer *w)
+{
+	sonde__buf_release(&w->out);
+	sonde__unmap(w->places, PLACES * sizeof(*w->places));
+	sonde__unmap(w->stacks, w->nstacks * sizeof(*w->stacks));
+	sonde__buf_release(&w->locations);
+	sonde__buf_release(&w->functions);
+	sonde__buf_release(&w->unloaded);
+	sonde__index_release(&w->by_address);
+	sonde__index_release(&w->by_function);
+	sonde__names_close();
+}
+
+static bool is_complete(const struct writer *w)
+{
+	return !w->out.full && !w->locations.full && !w->functions.full;
+}
+
+static void write_types(struct writer *w)
+{
 	for (size_t i = 0; i < w->o->head.ntypes; i++)
 		write_type(w, PROFILE_SAMPLE_TYPE, &w->o->head.types[i]);
-	for (size_t i = 0; i < n; i++)
-		write_sample(w, sonde__output_sample(w->o, i));
+}
+
+/* What comes behind the samples. */
+static void write_rest(struct writer *w)
+{
+	char line[80];
+
+	if (w->o->left_out) {
+		sonde__format(line, sizeof(line), "sonde: no memory for %llu samples",
+			      (unsigned long long)w->o->left_out);
+		sonde__output_comment(w->o, line);
+	}
 	find_lines(w);
 	write_mappings(w);
 	write_places(w);
@@ -549,36 +599,59 @@ static void write_profile(struct writer *w)
 	write_strings(w);
 }
 
+bool sonde__stream_open(struct sonde__output *o)
+{
+	struct writer *w = sonde__map(sizeof(*w));
+
+	o->stream = w;
+	/* Pieces that were given away cannot be copied from: stacks are written anew. */
+	if (!w || !open_writer(w, o, 0))
+		return false;
+	write_types(w);
+	return true;
+}
+
+void sonde__stream_sample(struct sonde__output *o, const struct sample *s)
+{
+	write_sample(o->stream, s);
+}
+
+void sonde__stream_close(struct sonde__output *o)
+{
+	if (!o->stream)
+		return;
+	close_writer(o->stream);
+	sonde__unmap(o->stream, sizeof(*o->stream));
+	o->stream = NULL;
+}
+
+bool sonde__output_drain(struct sonde__output *o)
+{
+	struct writer *w = o->stream;
+
+	write_rest(w);
+	if (!w->out.full)
+		flush(w);
+	return is_complete(w);
+}
+
 uint8_t *sonde__output_finish(struct sonde__output *o, size_t *n, size_t *mapped)
 {
-	struct writer w = { .o = o, .modules = sonde__modules() };
-	size_t nstacks = sonde__stack_count() + 1;
+	struct writer w;
 	uint8_t *bytes = NULL;
-	char line[80];
+	bool open = open_writer(&w, o, sonde__stack_count() + 1);
 
-	if (o->left_out) {
-		sonde__format(line, sizeof(line), "sonde: no memory for %llu samples",
-			      (unsigned long long)o->left_out);
-		sonde__output_comment(o, line);
+	if (open) {
+		write_types(&w);
+		for (size_t i = 0; i < o->samples.n / sizeof(struct sample); i++)
+			write_sample(&w, sonde__output_sample(o, i));
+		write_rest(&w);
 	}
-	w.places = sonde__map(PLACES * sizeof(*w.places));
-	w.stacks = sonde__map(nstacks * sizeof(*w.stacks));
-	w.nstacks = w.stacks ? nstacks : 0;
-	if (w.places)
-		write_profile(&w);
-	if (w.places && !w.out.full && !w.locations.full && !w.functions.full)
+	if (open && is_complete(&w))
 		bytes = sonde__gzip(w.out.p, w.out.n, n, mapped);
 	/* Go compresses differences with another level, and says so in the header. */
 	if (bytes && o->difference && *n > 8)
 		bytes[8] = 0;
-	sonde__buf_release(&w.out);
-	sonde__unmap(w.places, PLACES * sizeof(*w.places));
-	sonde__unmap(w.stacks, w.nstacks * sizeof(*w.stacks));
-	sonde__buf_release(&w.locations);
-	sonde__buf_release(&w.functions);
-	sonde__buf_release(&w.unloaded);
-	sonde__index_release(&w.by_address);
-	sonde__index_release(&w.by_function);
-	sonde__names_close();
+	close_writer(&w);
 	return bytes;
 }

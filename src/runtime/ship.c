@@ -41,7 +41,7 @@ static struct {
 	/* The one that is under way. */
 	int pid; /* 0: none */
 	uint64_t until;
-	struct sonde__fd errors;
+	struct sonde__fd file, errors;
 	int dump, report; /* files, as the next process finds them */
 	char *args[ARGS + 1];
 	char texts[ARG_BYTES];
@@ -276,27 +276,33 @@ static int stand_between(void *host)
 
 /* --- in the agent --------------------------------------------------------------------------- */
 
-/* A file that has no name, with these bytes. */
-static long make_file(const void *bytes, size_t n)
+int sonde__ship_file(void)
 {
-	long fd = sonde__syscall(SYS_memfd_create, (long)"sonde-dump", MFD_CLOEXEC, 0, 0, 0, 0);
-	long done = 0;
+	long fd;
 
+	sonde__fd_close(&ship.file);
+	if (sonde__guard_is_filtered())
+		return -EPERM;
+	fd = sonde__syscall(SYS_memfd_create, (long)"sonde-dump", MFD_CLOEXEC, 0, 0, 0, 0);
 	if (fd < 0)
 		fd = sonde__sys_open("/tmp", O_TMPFILE | O_RDWR, 0600);
 	if (fd < 0)
-		return fd;
-	for (size_t at = 0; at < n && done >= 0; at += (size_t)done) {
-		done = sonde__sys_write((int)fd, (const char *)bytes + at, n - at);
-		if (done == 0)
-			done = -ENOSPC;
+		return (int)fd;
+	return sonde__fd_take(&ship.file, fd) ? 0 : -EMFILE;
+}
+
+bool sonde__ship_add(const void *bytes, size_t n)
+{
+	long done = 0;
+
+	for (size_t at = 0; at < n; at += (size_t)done) {
+		if (!sonde__fd_is_ours(&ship.file))
+			return false;
+		done = sonde__sys_write(ship.file.fd, (const char *)bytes + at, n - at);
+		if (done <= 0)
+			return false;
 	}
-	if (done >= 0)
-		done = sonde__syscall(SYS_lseek, fd, 0, SEEK_SET, 0, 0, 0);
-	if (done >= 0)
-		return fd;
-	sonde__sys_close((int)fd);
-	return done;
+	return true;
 }
 
 /* The other end of 'errors' as a number of ours, or a negative errno. */
@@ -333,13 +339,15 @@ static int copy_args(const char *const *args)
 	return 0;
 }
 
-static int start(struct sonde__fd *dump, const struct sonde__fd *report)
+static int start(const struct sonde__fd *report)
 {
 	static int host;
 	int pid;
 
 	host = sonde__sys_getpid();
-	ship.dump = dump->fd ? dump->fd : -1;
+	ship.dump = sonde__fd_is_ours(&ship.file) ? ship.file.fd : -1;
+	if (ship.dump >= 0)
+		sonde__syscall(SYS_lseek, ship.dump, 0, SEEK_SET, 0, 0, 0);
 	ship.report = report->fd;
 	ship.status = -1;
 	ship.until = sonde__now() + longest;
@@ -351,9 +359,9 @@ static int start(struct sonde__fd *dump, const struct sonde__fd *report)
 	return 0;
 }
 
-int sonde__ship_start(const char *const *args, const void *bytes, size_t n)
+int sonde__ship_start(const char *const *args)
 {
-	struct sonde__fd dump = { 0 }, report = { 0 };
+	struct sonde__fd report = { 0 };
 	int rc;
 
 	if (ship.pid)
@@ -364,16 +372,11 @@ int sonde__ship_start(const char *const *args, const void *bytes, size_t n)
 	if (sonde__guard_is_filtered())
 		return -EPERM;
 	rc = copy_args(args);
-	if (rc == 0 && n) {
-		long fd = make_file(bytes, n);
-
-		rc = fd < 0 ? (int)fd : sonde__fd_take(&dump, fd) ? 0 : -EMFILE;
-	}
 	if (rc == 0)
 		rc = open_report(&report);
 	if (rc == 0)
-		rc = start(&dump, &report);
-	sonde__fd_close(&dump);
+		rc = start(&report);
+	sonde__fd_close(&ship.file);
 	sonde__fd_close(&report);
 	if (rc < 0)
 		sonde__fd_close(&ship.errors);
@@ -431,6 +434,7 @@ void sonde__ship_leave(void)
 
 void sonde__ship_forget(void)
 {
+	sonde__fd_close(&ship.file);
 	sonde__fd_close(&ship.errors);
 	ship.pid = 0;
 }

@@ -29,10 +29,14 @@ void sonde__ship_prepare(char **environment);
 int sonde__ship_ready(void);
 
 /*
- * Starts it with these arguments (up to NULL) and 'bytes' as its standard input; both are copied.
- * 0 or a negative errno; -EPERM behind a seccomp filter of the host's.
+ * A file without a name that is to be its standard input: begins anew, adds to it.  -EPERM behind a
+ * seccomp filter of the host's.
  */
-int sonde__ship_start(const char *const *args, const void *bytes, size_t n);
+int sonde__ship_file(void);
+bool sonde__ship_add(const void *bytes, size_t n);
+
+/* Starts it with these arguments (up to NULL), and the file if there is one, which is gone then. */
+int sonde__ship_start(const char *const *args);
 
 bool sonde__ship_is_busy(void);
 /*
