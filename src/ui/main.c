@@ -19,6 +19,7 @@
 #include "ui/load.h"
 #include "ui/own-command.h"
 #include "ui/run.h"
+#include "ui/serve.h"
 #include "ui/shell.h"
 #include "ui/show.h"
 #include "ui/terminal.h"
@@ -146,11 +147,7 @@ static int check(const struct request *rq, struct err *err)
 {
 	if (rq->command)
 		return command_check(rq->command, "-", err);
-	if (rq->source.http[0])
-		return err_set(err, -ENOSYS,
-			       "-http needs the web interface, which this version "
-			       "does not have yet; use the shell");
-	return 0;
+	return rq->source.http[0] ? serve_check(rq->source.http, err) : 0;
 }
 
 /* The folders that Go keeps modules in, as its own tools find them; with colons between them. */
@@ -175,7 +172,7 @@ static char *go_modules(void)
 	return list;
 }
 
-static int serve(const struct request *rq, struct err *err)
+static int answer(const struct request *rq, struct err *err)
 {
 	AUTO(freep) char *modules = go_modules();
 	struct notify *n = &terminal.notify;
@@ -189,6 +186,8 @@ static int serve(const struct request *rq, struct err *err)
 		rc = load(&rq->source, n, &p, err);
 	if (rc == 0 && rq->command)
 		rc = show(p, rq->command, rq->param, &cfg, false, n, err);
+	else if (rc == 0 && rq->source.http[0])
+		rc = serve(p, &cfg, &rq->source, n, err);
 	else if (rc == 0)
 		rc = shell(p, &cfg, n, err);
 	profile_free(p);
@@ -242,7 +241,7 @@ int main(int argc, char **argv)
 	if (rc == 0 && rq.version)
 		return print_version();
 	if (rc == 0)
-		rc = rq.dump_options[0] ? print_dump(&rq, &err) : serve(&rq, &err);
+		rc = rq.dump_options[0] ? print_dump(&rq, &err) : answer(&rq, &err);
 	viewer_cleanup();
 	if (rc == -EPIPE) { /* nobody reads on: end as if SIGPIPE had not been ignored */
 		signal(SIGPIPE, SIG_DFL);

@@ -237,11 +237,11 @@ const struct option source_flags[] = {
 	  .help = "TLS private key file for fetching profile and symbols" },
 	{ "tls_ca", OPTION_STRING, VALUE_FILE, FIELD(tls_ca), "",
 	  .help = "TLS CA certs file for fetching profile and symbols" },
-	{ "http", OPTION_STRING, VALUE_ANY, FIELD(http), "", .missing = true,
+	{ "http", OPTION_STRING, VALUE_ANY, FIELD(http), "",
 	  .help = "Provide web interface at host:port.\n"
 		  "Host is optional and 'localhost' by default.\n"
 		  "Port is optional and a randomly available port by default." },
-	{ "no_browser", OPTION_BOOL, VALUE_ANY, FIELD(no_browser), "false", .missing = true,
+	{ "no_browser", OPTION_BOOL, VALUE_ANY, FIELD(no_browser), "false",
 	  .help = "Skip opening a browser for the interactive web UI." },
 	{ "tools", OPTION_STRING, VALUE_ANY, FIELD(tools), "",
 	  .help = "Search path for object tools" },

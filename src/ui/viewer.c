@@ -55,16 +55,17 @@ static int start(char *const *words, pid_t *pid)
 	return rc;
 }
 
-static int start_viewer(const char *viewer, char *path, pid_t *pid, struct err *err)
+static int start_viewer(const char *viewer, const char *what, pid_t *pid, struct err *err)
 {
 	AUTO(freep) char *copy = mem_str(str_of(viewer));
+	AUTO(freep) char *last = mem_str(str_of(what));
 	char *words[MAX_WORDS + 2], *rest = copy;
 	size_t n = 0;
 	int rc;
 
 	while (n < MAX_WORDS && rest)
 		words[n++] = strsep(&rest, " ");
-	words[n++] = path;
+	words[n++] = last;
 	words[n] = NULL;
 	rc = start(words, pid);
 	if (rc)
@@ -99,25 +100,38 @@ static int write_report(const struct command *c, struct str report, char **path,
 	return rc;
 }
 
-int viewer_show(const struct command *c, struct str report, bool interactive, struct err *err)
+static int start_first(const struct command *c, const char *what, pid_t *pid, struct err *err)
 {
-	AUTO(freep) char *path = NULL;
-	int rc = write_report(c, report, &path, err);
-	bool started = false;
-	pid_t pid = -1;
+	int rc = -ENOENT;
 
-	if (rc)
-		return rc;
-	rc = -ENOENT;
-	for (const char *const *v = c->viewers; *v && !started; v++) {
+	for (const char *const *v = c->viewers; *v; v++) {
 		const char *viewer = resolve(*v);
 
 		if (!viewer)
 			continue;
-		rc = start_viewer(viewer, path, &pid, err);
-		started = rc == 0;
+		rc = start_viewer(viewer, what, pid, err);
+		if (rc == 0)
+			return 0;
 	}
-	if (!started)
+	return rc;
+}
+
+int viewer_open(const struct command *c, const char *what, struct err *err)
+{
+	pid_t pid = -1;
+
+	return start_first(c, what, &pid, err);
+}
+
+int viewer_show(const struct command *c, struct str report, bool interactive, struct err *err)
+{
+	AUTO(freep) char *path = NULL;
+	int rc = write_report(c, report, &path, err);
+	pid_t pid = -1;
+
+	if (rc == 0)
+		rc = start_first(c, path, &pid, err);
+	if (rc)
 		return rc;
 	if (!interactive)
 		rc = wait_for(pid, err);

@@ -23,6 +23,12 @@ struct err;
  */
 int viewer_show(const struct command *c, struct str report, bool interactive, struct err *err);
 
+/*
+ * viewer_open() starts the first of the command's viewers that can be started, with 'what' (a file
+ * or a URL), and does not wait for it.
+ */
+int viewer_open(const struct command *c, const char *what, struct err *err);
+
 /* Removes the files.  To be called once, before the program ends. */
 void viewer_cleanup(void);
 

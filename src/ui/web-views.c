@@ -1,0 +1,309 @@
+/*
+ * web-views.c - the pages of the web interface: which report is under which path
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "ui/web-views.h"
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/notify.h"
+#include "profile/encode.h"
+#include "profile/profile.h"
+#include "render/render.h"
+#include "report/report.h"
+#include "ui/commands.h"
+#include "ui/options.h"
+#include "ui/picture.h"
+#include "web/page.h"
+#include "web/web-server.h"
+
+#include <errno.h>
+
+enum { OK = 200, BAD_REQUEST = 400, NOT_FOUND = 404, NOT_IMPLEMENTED = 501 };
+
+/* Rows of a table, as in the reference; and what a browser can still show. */
+enum { TOP_ROWS = 500, LARGEST_BODY = 64 << 20, ARGS_BUDGET = 1 << 20 };
+
+/* One request on its way to an answer. */
+struct visit {
+	struct notify notify; /* first: say() gets only this */
+	struct web_views *views;
+	const struct web_request *rq;
+	struct web_reply *reply;
+	struct arena arena;
+	struct config cfg;
+	struct report *report;
+	struct out warnings;
+};
+
+struct view {
+	const char *path;
+	enum report_kind kind;
+	/* What is under the head of the page.  Fails before it has written anything. */
+	int (*body)(struct visit *v, const struct page *pg, struct err *err);
+	bool has_param; /* functions that match "f" */
+};
+
+static void keep_warning(struct notify *n, enum notify_kind kind, const char *text)
+{
+	struct visit *v = (struct visit *)n;
+
+	if (kind == NOTIFY_WARN)
+		out_printf(&v->warnings, "%s\n", text);
+}
+
+/* ------------------------------------------------------------------ bodies */
+
+static int show_top(struct visit *v, const struct page *pg, struct err *err)
+{
+	(void)err;
+	page_top(pg, &v->reply->body);
+	return 0;
+}
+
+static int show_text(struct visit *v,
+		     int (*render)(struct report *r, struct out *o, struct err *err),
+		     struct err *err)
+{
+	struct out text;
+	int rc;
+
+	out_init(&text, LARGEST_BODY);
+	rc = render(v->report, &text, err);
+	if (rc == 0 && text.error)
+		rc = err_set(err, text.error, "this is too much for a page: narrow it with focus");
+	if (rc == 0)
+		page_text(out_view(&text), &v->reply->body);
+	out_release(&text);
+	return rc;
+}
+
+static int show_peek(struct visit *v, const struct page *pg, struct err *err)
+{
+	(void)pg;
+	return show_text(v, render_tree_text, err);
+}
+
+/* Listings of everything are long: which functions is asked first. */
+static int show_listing(struct visit *v, const struct page *pg,
+			int (*render)(struct report *r, struct out *o, struct err *err),
+			struct err *err)
+{
+	if (*web_arg(v->rq, "f"))
+		return show_text(v, render, err);
+	page_note(pg, STR("Which functions?  Give a regular expression as Focus."), "top",
+		  "The largest are in Top.", &v->reply->body);
+	return 0;
+}
+
+static int show_source(struct visit *v, const struct page *pg, struct err *err)
+{
+	return show_listing(v, pg, render_list_text, err);
+}
+
+static int show_disasm(struct visit *v, const struct page *pg, struct err *err)
+{
+	return show_listing(v, pg, render_disasm_text, err);
+}
+
+static int show_flame(struct visit *v, const struct page *pg, struct err *err)
+{
+	(void)err;
+	page_drawing(pg, "flamegraph.svg", &v->reply->body);
+	return 0;
+}
+
+static int show_graph(struct visit *v, const struct page *pg, struct err *err)
+{
+	struct err why;
+
+	(void)err;
+	if (picture_check("-", &why) == 0) {
+		page_drawing(pg, "graph.svg", &v->reply->body);
+		return 0;
+	}
+	v->reply->status = NOT_IMPLEMENTED;
+	page_note(pg, STR("Could not execute dot; may need to install graphviz."), "flamegraph",
+		  "The flame graph needs none.", &v->reply->body);
+	return 0;
+}
+
+static const struct view views[] = {
+	{ "/", REPORT_DOT, show_graph, false },
+	{ "/top", REPORT_TEXT, show_top, false },
+	{ "/flamegraph", REPORT_FLAME, show_flame, false },
+	{ "/peek", REPORT_PEEK, show_peek, true },
+	{ "/source", REPORT_LIST, show_source, true },
+	{ "/disasm", REPORT_DISASM, show_disasm, true },
+};
+
+/* ------------------------------------------------------------------ from request to report */
+
+/* The configuration of the command line with what the URL says. */
+static int apply_args(struct visit *v, struct err *err)
+{
+	for (const struct option *o = config_options; o->name; o++) {
+		struct str value = str_of(o->url ? web_arg(v->rq, o->url) : "");
+		struct err why;
+		int rc;
+
+		if (value.n == 0)
+			continue;
+		rc = option_set(o, &v->cfg, value, &v->arena, &why);
+		if (rc)
+			return err_set(err, rc, "error setting config field %s: %s", o->name,
+				       why.msg);
+	}
+	return 0;
+}
+
+static int make_report(struct visit *v, enum report_kind kind, bool has_param, struct err *err)
+{
+	int rc = apply_args(v, err);
+
+	if (kind == REPORT_TEXT)
+		v->cfg.nodecount = TOP_ROWS;
+	if (kind == REPORT_PEEK)
+		v->cfg.granularity = "lines";
+	if (rc)
+		return rc;
+	return report_new(&v->report, v->views->profile, kind,
+			  has_param ? web_arg(v->rq, "f") : NULL, &v->cfg, &v->notify, err);
+}
+
+static void show_page(struct visit *v, const struct view *view)
+{
+	struct page pg = { v->rq, v->views->profile, NULL, view->path + 1, { 0 } };
+	struct out *o = &v->reply->body;
+	struct err err = { "" };
+	int rc = make_report(v, view->kind, view->has_param, &err);
+
+	pg.report = v->report;
+	pg.warnings = out_view(&v->warnings);
+	page_begin(&pg, o);
+	if (rc == 0)
+		rc = view->body(v, &pg, &err);
+	if (rc) {
+		v->reply->status = BAD_REQUEST;
+		page_note(&pg, str_of(err.msg), NULL, NULL, o);
+	}
+	page_end(o);
+}
+
+/* ------------------------------------------------------------------ what is not a page */
+
+static void say(struct web_reply *reply, unsigned status, const char *line)
+{
+	reply->status = status;
+	reply->type = "text/plain; charset=utf-8";
+	reply->policy = NULL;
+	out_printf(&reply->body, "%s\n", line);
+}
+
+static void send_flame(struct visit *v)
+{
+	struct err err;
+
+	if (make_report(v, REPORT_FLAME, false, &err) != 0) {
+		say(v->reply, BAD_REQUEST, err.msg);
+		return;
+	}
+	v->reply->type = "image/svg+xml";
+	v->reply->policy = web_drawing_policy;
+	render_flame_svg(v->report, &v->reply->body);
+}
+
+/* Others go on while Graphviz lays it out. */
+static void send_graph(struct visit *v)
+{
+	int seconds = v->cfg.layout_timeout;
+	struct out graph;
+	struct err err;
+	int rc;
+
+	pthread_mutex_lock(&v->views->reporting);
+	out_init(&graph, 0);
+	rc = make_report(v, REPORT_DOT, false, &err);
+	if (rc == 0)
+		render_dot(v->report, &graph);
+	pthread_mutex_unlock(&v->views->reporting);
+	pthread_mutex_lock(&v->views->drawing);
+	if (rc == 0)
+		rc = picture_draw(command_find(STR("svg")), out_view(&graph),
+				  seconds > 0 ? (unsigned)seconds : 0, &v->reply->body, &err);
+	pthread_mutex_unlock(&v->views->drawing);
+	out_release(&graph);
+	v->reply->type = "image/svg+xml";
+	v->reply->policy = web_drawing_policy;
+	if (rc)
+		say(v->reply, rc == -EINVAL ? BAD_REQUEST : NOT_IMPLEMENTED, err.msg);
+}
+
+static void send_profile(struct visit *v)
+{
+	v->reply->type = "application/vnd.google.protobuf+gzip";
+	v->reply->file_name = "profile.pb.gz";
+	profile_write(v->views->profile, &v->reply->body);
+}
+
+static void send_style(struct visit *v)
+{
+	v->reply->type = "text/css; charset=utf-8";
+	out_text(&v->reply->body, page_style);
+}
+
+/* ------------------------------------------------------------------ paths */
+
+static void answer_alone(struct visit *v)
+{
+	const char *path = v->rq->path;
+
+	if (strcmp(path, "/flamegraph.svg") == 0) {
+		send_flame(v);
+		return;
+	}
+	if (strcmp(path, "/download") == 0) {
+		send_profile(v);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		if (strcmp(views[i].path, path) == 0) {
+			show_page(v, &views[i]);
+			return;
+		}
+	}
+	say(v->reply, NOT_FOUND, "404 page not found");
+}
+
+static void answer(struct visit *v)
+{
+	if (strcmp(v->rq->path, "/style.css") == 0) {
+		send_style(v);
+		return;
+	}
+	if (strcmp(v->rq->path, "/graph.svg") == 0) {
+		send_graph(v);
+		return;
+	}
+	pthread_mutex_lock(&v->views->reporting);
+	answer_alone(v);
+	pthread_mutex_unlock(&v->views->reporting);
+}
+
+void web_views_answer(const struct web_request *rq, struct web_reply *reply, void *ctx)
+{
+	struct visit v = {
+		.notify = { .say = keep_warning }, .views = ctx, .rq = rq, .reply = reply
+	};
+
+	v.cfg = *v.views->cfg;
+	arena_init(&v.arena, ARGS_BUDGET);
+	out_init(&v.warnings, 0);
+	answer(&v);
+	if (v.report)
+		report_free(v.report);
+	out_release(&v.warnings);
+	arena_release(&v.arena);
+}

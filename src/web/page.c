@@ -1,0 +1,304 @@
+/*
+ * page.c - a report as a page with links to the others
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "web/page.h"
+
+#include "base/out.h"
+#include "base/units.h"
+#include "profile/profile.h"
+#include "render/xml.h"
+#include "report/legend.h"
+#include "report/report.h"
+#include "report/top.h"
+#include "web/web-server.h"
+
+#include <stdbool.h>
+
+/* Longest name that is worth showing on one line, and longest that is worth a link. */
+enum { SHOWN = 4000, LINKED = 1000 };
+
+/* As the menu of the reference has them. */
+static const struct {
+	const char *path, *label;
+} views[] = {
+	{ "top", "Top" },   { "", "Graph" },        { "flamegraph", "Flame Graph" },
+	{ "peek", "Peek" }, { "source", "Source" }, { "disasm", "Disassemble" },
+};
+
+/* Filters that have a field, with their URL parameters. */
+static const struct {
+	const char *name, *label;
+} fields[] = {
+	{ "f", "Focus" },      { "i", "Ignore" },     { "h", "Hide" },        { "s", "Show" },
+	{ "sf", "Show from" }, { "tf", "Tag focus" }, { "ti", "Tag ignore" },
+};
+
+/* ------------------------------------------------------------------ text of strangers */
+
+static void put_safe(struct out *o, struct str s)
+{
+	struct out visible;
+
+	out_init(&visible, 0);
+	text_visible(&visible, s, SHOWN);
+	xml_escape(o, out_view(&visible));
+	out_release(&visible);
+}
+
+void page_text(struct str text, struct out *o)
+{
+	struct str line, cell;
+
+	out_text(o, "<pre>");
+	while (str_split(&text, '\n', &line)) {
+		bool first = true;
+
+		while (str_split(&line, '\t', &cell)) {
+			out_text(o, first ? "" : "\t");
+			first = false;
+			put_safe(o, cell);
+		}
+		out_char(o, '\n');
+	}
+	out_text(o, "</pre>\n");
+}
+
+/* A list of what there is a line each of. */
+static void put_list(struct out *o, const char *class, struct str lines)
+{
+	struct str line;
+
+	out_printf(o, "<ul class=\"%s\">", class);
+	while (str_split(&lines, '\n', &line)) {
+		if (line.n == 0)
+			continue;
+		out_text(o, "<li>");
+		put_safe(o, line);
+		out_text(o, "</li>");
+	}
+	out_text(o, "</ul>\n");
+}
+
+/* ------------------------------------------------------------------ links */
+
+/* The beginning of a link to a view, with one parameter replaced. */
+static void open_link(struct out *o, const struct page *pg, const char *path, const char *name,
+		      struct str value)
+{
+	struct out query;
+
+	out_init(&query, 0);
+	web_query(pg->rq, name, name, value, &query);
+	out_printf(o, "<a href=\"./%s", path);
+	xml_escape(o, out_view(&query));
+	out_char(o, '"');
+	out_release(&query);
+}
+
+static void put_views(struct out *o, const struct page *pg)
+{
+	out_text(o, "<nav aria-label=\"Views\">");
+	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		bool here = strcmp(views[i].path, pg->view) == 0;
+
+		open_link(o, pg, views[i].path, NULL, STR(""));
+		out_printf(o, "%s>%s</a> ", here ? " aria-current=\"page\"" : "", views[i].label);
+	}
+	out_text(o, "<a href=\"./download\">Download</a></nav>\n");
+}
+
+static void put_sample_types(struct out *o, const struct page *pg)
+{
+	const struct profile *p = pg->profile;
+
+	if (p->ntypes < 2)
+		return;
+	out_text(o, "<nav aria-label=\"Sample types\"><span class=\"what\">Sample</span>");
+	for (uint32_t i = 0; i < p->ntypes; i++) {
+		struct str name = profile_str(p, p->types[i].type);
+		bool here = pg->report && pg->report->selection.index == i;
+
+		out_char(o, ' ');
+		open_link(o, pg, pg->view, "si", name);
+		out_text(o, here ? " aria-current=\"true\">" : ">");
+		put_safe(o, name);
+		out_text(o, "</a>");
+	}
+	out_text(o, "</nav>\n");
+}
+
+static bool has_field(const char *name)
+{
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (strcmp(fields[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void put_refine(struct out *o, const struct page *pg)
+{
+	const struct web_request *rq = pg->rq;
+
+	out_printf(o, "<form action=\"./%s\" method=\"get\">", pg->view);
+	for (size_t i = 0; i < rq->nargs; i++) {
+		if (has_field(rq->args[i].name))
+			continue;
+		out_text(o, "<input type=\"hidden\" name=\"");
+		xml_escape(o, str_of(rq->args[i].name));
+		out_text(o, "\" value=\"");
+		xml_escape(o, str_of(rq->args[i].value));
+		out_text(o, "\">");
+	}
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		out_printf(o, "<label>%s<input name=\"%s\" size=\"14\" value=\"", fields[i].label,
+			   fields[i].name);
+		xml_escape(o, str_of(web_arg(rq, fields[i].name)));
+		out_text(o, "\"></label>");
+	}
+	out_printf(o, "<button>Refine</button><a href=\"./%s\">Reset</a></form>\n", pg->view);
+}
+
+/* ------------------------------------------------------------------ the frame of a page */
+
+static struct str find_line(const struct legend *l, struct str prefix)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (str_starts(l->lines[i], prefix))
+			return str_skip(l->lines[i], prefix.n);
+	}
+	return STR("unknown");
+}
+
+static void put_title(struct out *o, const struct legend *l)
+{
+	put_safe(o, find_line(l, STR("File: ")));
+	out_char(o, ' ');
+	put_safe(o, find_line(l, STR("Type: ")));
+}
+
+static void put_details(struct out *o, const struct legend *l)
+{
+	out_text(o, "<details><summary>Details</summary><ul>");
+	for (size_t i = 0; i < l->n; i++) {
+		out_text(o, "<li>");
+		put_safe(o, l->lines[i]);
+		out_text(o, "</li>");
+	}
+	out_text(o, "</ul></details>\n");
+}
+
+void page_begin(const struct page *pg, struct out *o)
+{
+	struct legend l = { 0 };
+
+	if (pg->report)
+		legend_profile(&l, pg->report);
+	out_text(o, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
+	put_title(o, &l);
+	out_text(o, "</title><meta name=\"viewport\" content=\"width=device-width, "
+		    "initial-scale=1\"><link rel=\"stylesheet\" href=\"./style.css\"></head>\n"
+		    "<body><header><h1>");
+	put_title(o, &l);
+	out_text(o, "</h1>\n");
+	put_views(o, pg);
+	put_sample_types(o, pg);
+	put_refine(o, pg);
+	put_details(o, &l);
+	out_text(o, "</header>\n<main>\n");
+	if (pg->warnings.n)
+		put_list(o, "warnings", pg->warnings);
+}
+
+void page_end(struct out *o)
+{
+	out_text(o, "</main></body></html>\n");
+}
+
+/* ------------------------------------------------------------------ what is on it */
+
+/* A regular expression for 'name' and nothing else; peek puts a line number behind it. */
+static void quote_name(struct out *o, struct str name)
+{
+	out_char(o, '^');
+	for (size_t i = 0; i < name.n; i++) {
+		if (name.p[i] && strchr("\\.+*?()|[]{}^$", name.p[i]))
+			out_char(o, '\\');
+		out_char(o, name.p[i]);
+	}
+	out_text(o, "( |$)");
+}
+
+static void put_name(struct out *o, const struct page *pg, const struct top_row *row)
+{
+	bool linked = row->name.n <= LINKED && !memchr(row->name.p, '\0', row->name.n);
+	struct out exact;
+
+	out_text(o, "<td>");
+	if (linked) {
+		out_init(&exact, 0);
+		quote_name(&exact, row->name);
+		open_link(o, pg, "peek", "f", out_view(&exact));
+		out_char(o, '>');
+		out_release(&exact);
+	}
+	put_safe(o, row->name);
+	out_text(o, linked ? "</a>" : "");
+	out_printf(o, "<span class=\"mark\">%s</span></td>", inline_mark_text(row->mark));
+}
+
+static void put_row(struct out *o, const struct page *pg, const struct top_row *row)
+{
+	struct report *r = pg->report;
+
+	out_text(o, "<tr><td>");
+	put_safe(o, report_value_str(r, row->flat));
+	out_printf(o, "</td><td>%s</td>", percentage(row->flat, r->total).text);
+	out_printf(o, "<td>%s</td><td>", percentage(row->sum, r->total).text);
+	put_safe(o, report_value_str(r, row->cum));
+	out_printf(o, "</td><td>%s</td>", percentage(row->cum, r->total).text);
+	put_name(o, pg, row);
+	out_text(o, "</tr>\n");
+}
+
+void page_top(const struct page *pg, struct out *o)
+{
+	struct top t;
+
+	top_init(&t, pg->report);
+	out_text(o, "<div class=\"table\"><table><thead><tr><th scope=\"col\">Flat</th>"
+		    "<th scope=\"col\">Flat%</th><th scope=\"col\">Sum%</th>"
+		    "<th scope=\"col\">Cum</th><th scope=\"col\">Cum%</th>"
+		    "<th scope=\"col\">Name</th></tr></thead><tbody>\n");
+	for (uint32_t i = 0; i < t.n; i++)
+		put_row(o, pg, &t.rows[i]);
+	out_text(o, "</tbody></table></div>\n");
+	top_release(&t);
+}
+
+void page_drawing(const struct page *pg, const char *path, struct out *o)
+{
+	struct out query;
+
+	out_init(&query, 0);
+	web_query(pg->rq, NULL, NULL, STR(""), &query);
+	out_printf(o, "<iframe title=\"%s\" src=\"./%s", path, path);
+	xml_escape(o, out_view(&query));
+	out_text(o, "\"></iframe>\n");
+	out_release(&query);
+}
+
+void page_note(const struct page *pg, struct str text, const char *to, const char *label,
+	       struct out *o)
+{
+	out_text(o, "<p class=\"note\">");
+	put_safe(o, text);
+	if (to) {
+		out_char(o, ' ');
+		open_link(o, pg, to, NULL, STR(""));
+		out_printf(o, ">%s</a>", label);
+	}
+	out_text(o, "</p>\n");
+}

@@ -1,0 +1,42 @@
+/*
+ * page.h - a report as a page with links to the others
+ *
+ * Complete without a script.  Links keep the parameters of the request, which have the reference's
+ * names.  Whatever comes from a profile is made visible and escaped.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef WEB_PAGE_H
+#define WEB_PAGE_H
+
+#include "base/str.h"
+
+struct out;
+struct profile;
+struct report;
+struct web_request;
+
+struct page {
+	const struct web_request *rq;
+	const struct profile *profile; /* which kinds of values it has */
+	struct report *report;         /* NULL: none could be made */
+	const char *view;              /* its path, without the slash */
+	struct str warnings;           /* lines */
+};
+
+extern const char page_style[]; /* the style sheet: "style.css" for page_begin() */
+
+void page_begin(const struct page *pg, struct out *o);
+void page_end(struct out *o);
+
+/* The functions with the most, as a table. */
+void page_top(const struct page *pg, struct out *o);
+/* A report that is text. */
+void page_text(struct str text, struct out *o);
+/* A drawing, which "<path>" with the request's parameters is. */
+void page_drawing(const struct page *pg, const char *path, struct out *o);
+/* One line that says what is the matter, with a link to another view if 'to' is not NULL. */
+void page_note(const struct page *pg, struct str text, const char *to, const char *label,
+	       struct out *o);
+
+#endif /* WEB_PAGE_H */

@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""The web interface: every page, the same numbers as the text, and clients that mean no good.
+
+usage: web.py --sonde PROGRAM [NAME...]
+
+Every function below whose name starts with "t_" is one TAP case.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import concurrent.futures
+import contextlib
+import html
+import html.parser
+import http.client
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import urllib.parse
+import xml.etree.ElementTree
+
+from tap import HERE, LIMIT, SONDE, TMP, Profile, Skip, main, run
+
+PROM = HERE / "profiles/prom-heap.pb.gz"
+HOSTILE = ['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "'+alert(1)+'", "&lt;b&gt;",
+           "a\u202eb\u2066c", "]]></script><svg onload=alert(1)>", "-->x", "nul\0byte", "tab\tnew\nline",
+           "{{.}}", "%s%n", "x" * 65536, "javascript:alert(1)", "</pre><h1>"]
+
+
+@contextlib.contextmanager
+def serving(*args, env=None):
+    """The port of a server, which is ended by Ctrl-C."""
+    server = subprocess.Popen([SONDE, "-http=localhost:", "-no_browser", *map(str, args)], text=True,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env)
+    try:
+        for line in server.stderr:
+            found = re.fullmatch(r"Serving web UI on http://localhost:(\d+)\n", line)
+            if found:
+                yield int(found[1])
+                break
+        else:
+            raise AssertionError("it did not serve")
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.stderr.close()
+        assert server.wait(LIMIT) == -signal.SIGINT, server.returncode
+
+
+def ask(port, path, host=None, method="GET"):
+    """(status, headers, body as text)"""
+    c = http.client.HTTPConnection("localhost", port, timeout=LIMIT)
+    c.request(method, path, headers={"Host": host} if host else {})
+    r = c.getresponse()
+    body = r.read()
+    c.close()
+    return r.status, r.headers, body.decode("utf-8", "surrogateescape")
+
+
+def page(port, path, status=200, **args):
+    query = urllib.parse.urlencode(args)
+    got, headers, body = ask(port, f"{path}?{query}" if query else path)
+    assert got == status, (path, got, body[-600:])
+    return body
+
+
+class Reader(html.parser.HTMLParser):
+    """Cells of the table, text of <pre>, and everything that a name could have brought in."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self.pre, self.tags, self.handlers, self.links = [], "", set(), [], []
+        self.inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.handlers += [a for a, _ in attrs if a.startswith("on") or a == "style"]
+        self.links += [v for a, v in attrs if a in ("href", "src", "action")]
+        if tag == "tr":
+            self.rows.append([])
+        if tag == "td":
+            self.rows[-1].append("")
+        if tag in ("td", "pre"):
+            self.inside = tag
+
+    def handle_endtag(self, tag):
+        if tag == self.inside:
+            self.inside = ""
+
+    def handle_data(self, text):
+        if self.inside == "td":
+            self.rows[-1][-1] += text
+        if self.inside == "pre":
+            self.pre += text
+
+
+def table(text):
+    """Rows of -top, as lists of six."""
+    return [line.split(None, 5) for line in text[text.index("cum%\n") + 5:].splitlines()]
+
+
+def top_of(port, **args):
+    return [[c.strip() for c in row] for row in Reader(page(port, "/ui/top", **args)).rows if row]
+
+
+# --- the same as the text -------------------------------------------------------------------
+
+def t_the_table_has_the_numbers_of_top():
+    with serving(PROM) as port:
+        assert top_of(port) == table(run(SONDE, "-top", "-nodecount=500", PROM))
+        assert len(top_of(port)) > 20
+        for flags, args in ((["-sample_index=alloc_objects"], {"si": "alloc_objects"}),
+                            (["-focus=regexp", "-cum"], {"f": "regexp", "sort": "cum"}),
+                            (["-ignore=tsdb"], {"i": "tsdb"}), (["-hide=^runtime"], {"h": "^runtime"}),
+                            (["-show=tsdb"], {"s": "tsdb"}), (["-lines"], {"g": "lines"}),
+                            (["-unit=mb"], {"unit": "mb"}), (["-show_from=main"], {"sf": "main"})):
+            expected = table(run(SONDE, "-top", "-nodecount=500", *flags, PROM))
+            assert top_of(port, **args) == expected, args
+
+
+def t_options_of_the_command_line_hold_where_a_link_says_nothing():
+    with serving("-sample_index=alloc_space", "-focus=tsdb", PROM) as port:
+        base = ["-top", "-nodecount=500", "-sample_index=alloc_space"]
+        assert top_of(port) == table(run(SONDE, *base, "-focus=tsdb", PROM))
+        assert top_of(port, f="regexp") == table(run(SONDE, *base, "-focus=regexp", PROM))
+
+
+def t_peek_and_source_are_the_text_reports():
+    with serving(PROM) as port:
+        text = Reader(page(port, "/ui/peek", f="newTxRing")).pre
+        expected = run(SONDE, "-peek=newTxRing", "-lines", "-focus=newTxRing", PROM)
+        assert text.rstrip("\n") == expected.rstrip("\n"), text
+    lists = HERE / "profiles/arktos-list.pb.gz"
+    flags = [f"-source_path={HERE / 'profiles/srcroot'}", "-trim_path=/go/src"]
+    with serving(*flags, lists) as port:
+        text = Reader(page(port, "/ui/source", f="convertToWatchEvent")).pre
+        expected = run(SONDE, "-list=convertToWatchEvent", "-focus=convertToWatchEvent", *flags, lists)
+        assert "ROUTINE" in text and text.rstrip("\n") == expected.rstrip("\n"), text[:500]
+
+
+def t_listings_ask_for_functions_first():
+    with serving(PROM) as port:
+        for view in ("source", "disasm"):
+            assert "Which functions?" in page(port, f"/ui/{view}")
+
+
+def t_drawings_are_the_files_of_the_command_line():
+    with serving(PROM) as port:
+        flame = page(port, "/ui/flamegraph.svg", f="regexp")
+        assert flame == run(SONDE, "-flamegraph", "-focus=regexp", "-output=/dev/stdout", PROM)
+        assert './flamegraph.svg?f=regexp' in Reader(page(port, "/ui/flamegraph", f="regexp")).links
+        if not shutil.which("dot"):
+            raise Skip("no dot")
+        graph = page(port, "/ui/graph.svg")
+        assert graph == run(SONDE, "-svg", "-output=/dev/stdout", PROM)
+
+
+def t_without_dot_the_graph_says_what_is_missing():
+    with serving(PROM, env={**os.environ, "PATH": str(TMP)}) as port:
+        text = page(port, "/ui/", status=501)
+        assert "may need to install graphviz" in text and "./flamegraph" in Reader(text).links
+
+
+def t_a_download_is_the_profile():
+    with serving(PROM) as port:
+        c = http.client.HTTPConnection("localhost", port, timeout=LIMIT)
+        c.request("GET", "/ui/download")
+        r = c.getresponse()
+        assert r.getheader("Content-Type") == "application/vnd.google.protobuf+gzip"
+        assert r.getheader("Content-Disposition") == "attachment;filename=profile.pb.gz"
+        (TMP / "again.pb.gz").write_bytes(r.read())
+    assert run(SONDE, "-raw", TMP / "again.pb.gz") == run(SONDE, "-raw", PROM)
+
+
+# --- links ----------------------------------------------------------------------------------
+
+def t_links_keep_parameters_and_all_lead_somewhere():
+    with serving(PROM) as port:
+        links = Reader(page(port, "/ui/top", f="tsdb", si="alloc_space", trim="f")).links
+        assert "./peek?f=tsdb&si=alloc_space&trim=f" in links, links
+        assert "./top?f=tsdb&trim=f&si=inuse_space" in links, links
+        for link in links:
+            status, _, _ = ask(port, urllib.parse.urljoin("/ui/top", link))
+            assert status in (200, 400) if "disasm" in link else status == 200, (link, status)
+
+
+def t_everything_else_is_sent_to_the_pages_with_its_parameters():
+    with serving(PROM) as port:
+        for path, status, to in (("/", 307, "/ui"), ("/top?f=a%20b", 307, "/ui?f=a%20b"),
+                                 ("/ui", 301, "/ui/"), ("/ui?si=x%0d%0aY:z", 301, "/ui/?si=x%0D%0AY%3Az")):
+            got, headers, _ = ask(port, path)
+            assert (got, headers["Location"]) == (status, to), (path, got, headers["Location"])
+        for path in ("/ui/nope", "/ui//top", "/ui/../etc/passwd", "/ui/top/"):
+            assert ask(port, path)[0] == 404, path
+
+
+def t_errors_are_on_the_page():
+    with serving(PROM) as port:
+        for args, words in (({"f": "("}, "missing closing )"), ({"si": "nope"}, "nope"),
+                            ({"n": "x"}, "error setting config field nodecount: strconv.Atoi"),
+                            ({"g": "x"}, "error setting config field granularity"),
+                            ({"f": "nosuchname"}, None)):
+            text = html.unescape(page(port, "/ui/top", status=400 if words else 200, **args))
+            assert (words or "Focus expression matched no samples") in text, (args, text[-500:])
+
+
+# --- those who mean no good -----------------------------------------------------------------
+
+def t_only_this_machine_under_its_own_names():
+    with serving(PROM) as port:
+        for host in ("localhost", "127.0.0.1", "[::1]"):
+            assert ask(port, "/ui/top", host)[0] == 200 == ask(port, "/ui/top", f"{host}:{port}")[0]
+        for host in ("evil.example", f"evil.example:{port}", "localhost.evil.example", "", "10.0.0.1"):
+            for path in ("/", "/ui/top", "/ui/download"):
+                assert ask(port, path, host or " ")[0] in (400, 403), (host, path)
+
+
+def t_only_questions():
+    with serving(PROM) as port:
+        for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+            assert ask(port, "/ui/top", method=method)[0] == 405, method
+        status, headers, body = ask(port, "/ui/top", method="HEAD")
+        assert (status, body) == (200, "") and int(headers["Content-Length"]) > 1000
+
+
+def t_every_answer_has_strict_headers():
+    with serving(PROM) as port:
+        for path in ("/", "/ui/", "/ui/top", "/ui/flamegraph.svg", "/ui/download", "/ui/nope", "/ui/style.css"):
+            headers = ask(port, path)[1]
+            assert "default-src 'none'" in headers["Content-Security-Policy"], path
+            assert headers["X-Content-Type-Options"] == "nosniff", path
+            assert headers["Cache-Control"] == "no-store", path
+        assert "script" not in ask(port, "/ui/top")[1]["Content-Security-Policy"]
+        assert "sandbox allow-scripts;" in ask(port, "/ui/flamegraph.svg")[1]["Content-Security-Policy"]
+
+
+def hostile_profile():
+    p = Profile([("<b>type", "<i>unit"), (HOSTILE[1], HOSTILE[0])], comments=HOSTILE)
+    m = p.mapping(file="/bin/<script>alert(2)</script>", build_id=HOSTILE[1])
+    stack = [p.frame(n, line=i + 1, file=n, mapping=m) for i, n in enumerate(HOSTILE)]
+    for i in range(len(stack)):
+        p.sample(stack[i:], [i + 1, 2], labels=[(HOSTILE[0], HOSTILE[1])])
+    path = TMP / "hostile.pb"
+    path.write_bytes(p.encode())
+    return path
+
+
+def t_names_are_text_and_nothing_else():
+    known = {"html", "head", "meta", "title", "link", "body", "header", "h1", "nav", "a", "span", "form",
+             "label", "input", "button", "details", "summary", "ul", "li", "main", "div", "table", "thead",
+             "tr", "th", "tbody", "td", "pre", "p", "iframe"}
+    with serving("-symbolize=none", hostile_profile()) as port:
+        for view in ("top", "peek", "flamegraph", "source", "disasm", ""):
+            for args in ({}, {"f": "."}, {"f": HOSTILE[0]}, {"x": HOSTILE[1], HOSTILE[5]: "y"}):
+                text = ask(port, f"/ui/{view}?{urllib.parse.urlencode(args)}")[2]
+                read = Reader(text)
+                assert read.tags <= known and not read.handlers, (view, args, read.tags - known, read.handlers)
+                assert all(link.startswith("./") for link in read.links), (view, read.links)
+                assert not re.search("[\u202a-\u202e\u2066-\u2069\0]", text), (view, args)
+        drawing = xml.etree.ElementTree.fromstring(page(port, "/ui/flamegraph.svg"))
+        assert len(list(drawing.iter("{http://www.w3.org/2000/svg}script"))) == 1
+        assert len(top_of(port)) == len(HOSTILE)
+
+
+def t_slow_and_broken_clients_hold_up_nobody():
+    with serving(PROM) as port:
+        idle = [socket.create_connection(("localhost", port)) for _ in range(20)]
+        for i, s in enumerate(idle):
+            s.sendall(b"GET /ui/top HTTP/1.1\r\nHo"[:i + 1])
+        greedy = socket.create_connection(("localhost", port))  # asks, and never reads
+        greedy.sendall(b"GET /ui/flamegraph.svg HTTP/1.1\r\nHost: localhost\r\n\r\n" * 50)
+        for junk in (b"\0" * 1000 + b"\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /ui/top\r\n\r\n",
+                     b"GET /ui/top?" + b"a" * 200000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+            with socket.create_connection(("localhost", port)) as s, contextlib.suppress(OSError):
+                s.sendall(junk)
+        assert len(top_of(port)) > 20
+        many = "&".join(f"a{i}=1" for i in range(100))
+        assert ask(port, f"/ui/top?{many}")[0] == 400
+        for s in [*idle, greedy]:
+            s.close()
+
+
+def t_many_at_once_get_the_same_answers():
+    paths = ["/ui/top", "/ui/top?si=alloc_space", "/ui/peek?f=tsdb", "/ui/flamegraph.svg?f=tsdb", "/ui/download"]
+    with serving(PROM) as port:
+        alone = [ask(port, p)[2] for p in paths]
+        with concurrent.futures.ThreadPoolExecutor(12) as pool:
+            got = list(pool.map(lambda p: ask(port, p)[2], paths * 12))
+        assert got == alone * 12
+
+
+# --- how it begins --------------------------------------------------------------------------
+
+def t_addresses_that_are_none_are_refused_before_loading():
+    for address, words in (("8080", "could not split http address: address 8080: missing port in address"),
+                           ("a:b:1", "too many colons in address"),
+                           (":x", 'invalid port number: strconv.Atoi: parsing "x": invalid syntax'),
+                           (":70000", "invalid port")):
+        done = subprocess.run([SONDE, f"-http={address}", TMP / "none"], text=True, capture_output=True,
+                              timeout=LIMIT)
+        assert done.returncode == 2 and words in done.stderr and "none" not in done.stderr, done.stderr
+
+
+def t_a_port_that_is_taken_is_named():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = s.getsockname()[1]
+        done = subprocess.run([SONDE, f"-http=localhost:{port}", "-no_browser", PROM], text=True,
+                              capture_output=True, timeout=LIMIT)
+        assert done.returncode == 2 and "bind: address already in use" in done.stderr, done.stderr
+
+
+def t_a_browser_is_opened_with_the_address():
+    said = TMP / "opened"
+    browser = TMP / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {said}.new\nmv {said}.new {said}\n')
+    browser.chmod(0o755)
+    server = subprocess.Popen([SONDE, "-http=:", PROM], text=True, stderr=subprocess.PIPE,
+                              env={**os.environ, "BROWSER": str(browser)})
+    try:
+        url = server.stderr.readline().removeprefix("Serving web UI on ")
+        while not said.exists():
+            assert server.poll() is None
+        assert said.read_text() == url
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.stderr.close()
+        server.wait(LIMIT)
+
+
+if __name__ == "__main__":
+    sys.exit(main(globals()))
