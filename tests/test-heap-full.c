@@ -229,5 +229,6 @@ int main(void)
 		cmocka_unit_test(stacks_without_room_are_lost_and_nothing_else),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, every_allocation, no_allocation);
 }

@@ -183,5 +183,6 @@ int main(void)
 		cmocka_unit_test(the_limit_of_the_process_is_seen),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,12 +151,20 @@ def libraries_are_silent():
                 yield f"{name(path)}:{n}: '{m[0]}' below ui/"
 
 
+def tests_are_counted():
+    """What does not speak TAP is not counted: such a test could lose all its cases unseen."""
+    for path in files("tests"):
+        text = path.read_text() if path.suffix == ".c" else ""
+        if "cmocka_run_group_tests(" in text and "CM_OUTPUT_TAP" not in text:
+            yield f"{name(path)}: cmocka does not print TAP"
+
+
 # The helpers that end the program when memory is gone, or the installation is broken; and where
 # libsonde looks whether it is switched on.
 MAY_SPEAK = {"src/base/xalloc.c", "src/base/lazy.c", "src/runtime/api.c"}
 
 RULES = [banned_functions, licence_lines, file_headers, unique_names, workplace_words,
-         function_length, file_length, assignment_in_condition, libraries_are_silent]
+         function_length, file_length, assignment_in_condition, libraries_are_silent, tests_are_counted]
 
 
 def main():
