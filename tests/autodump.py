@@ -28,11 +28,15 @@ HOST = r"""
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,6 +78,22 @@ static void leak_and_touch(size_t n, size_t each, int ms)
 		if (ms)
 			usleep(ms * 1000);
 	}
+}
+
+/* From here on, starting a process is the end of this one. */
+static int filter(void)
+{
+	static struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_memfd_create, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog program = { sizeof(f) / sizeof(f[0]), f };
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }
 
 static unsigned long pages(void)
@@ -124,7 +144,9 @@ int main(void)
 			int r = waitpid(-1, NULL, WNOHANG), e = errno;
 
 			printf("%d %d %d %d ", children, others, r, e == ECHILD);
-		} else if (!strncmp(line, "files", 5))
+		} else if (!strncmp(line, "filter", 6))
+			printf("%d ", filter());
+		else if (!strncmp(line, "files", 5))
 			printf("%d ", count_files());
 		puts(".");
 	}
@@ -342,6 +364,64 @@ def t_a_message_of_sonded_is_in_the_log():
         h.ask(f"grow {20 * MB}")
         until("the message", lambda: "cannot store a heap dump" in h.said())
         assert h.stored() == 0
+
+
+def t_behind_a_filter_nothing_is_started():
+    with Host(SONDE_DUMP_ABOVE=10 * MB) as h:
+        h.after_periods(1)
+        if h.ask("filter") != [0]:
+            raise Skip("no seccomp filters here")
+        h.ask(f"touch {20 * MB} {MB} 0")
+        until("the reason", lambda: "behind a seccomp filter" in h.said())
+        h.after_periods()
+        assert h.ask("children") == [0, 0, -1, 1] and h.stored() == 0
+
+
+API = r"""
+#include <sonde.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int stored;
+
+static void take(void *context, const char *line)
+{
+	(void)context;
+	if (strstr(line, "stored a heap dump"))
+		__atomic_fetch_add(&stored, 1, __ATOMIC_SEQ_CST);
+}
+
+int main(int argc, char **argv)
+{
+	struct sonde_options o = { SONDE_OPTIONS, .memlog_ns = 50000000, .log_call = take, .dump = argv[1],
+				   .dump_prefix = "by-hand", .dump_above = 10000000, .dump_growth = 100 };
+
+	for (int i = 1; i <= argc; i++) { /* and once more after it was off */
+		if (sonde_start(&o) != 0)
+			return 1;
+		free(malloc(1));
+		if (i == 1)
+			memset(malloc(20000000), 1, 20000000);
+		for (int n = 0; n < 6000 && __atomic_load_n(&stored, __ATOMIC_SEQ_CST) < i; n++)
+			usleep(10000);
+		sonde_stop();
+		if (stored != i)
+			return 2;
+	}
+	return 0;
+}
+"""
+
+
+def t_a_program_can_ask_for_them_itself():
+    include = pathlib.Path(__file__).parent.parent / "include"
+    program = compile_c("dump-api", API, f"-I{include}", LIB, f"-Wl,-rpath,{pathlib.Path(LIB).parent}")
+    store = TMP / "api-store"
+    store.mkdir()
+    run(program, f"dir:{store}", env=clean())
+    assert (store / "by-hand-heap").exists() and len(listing(f"dir:{store}")) == 2
 
 
 def t_without_sonded_the_log_and_the_profile_say_so():

@@ -86,6 +86,23 @@ static void near_is_nine_tenths_or_seconds_away(void **state)
 	}
 }
 
+static void in_a_small_group_there_is_room_for_another_program(void **state)
+{
+	struct sonde__memory_use u = use(75 << 20, 100 << 20);
+
+	(void)state;
+	assert_false(sonde__memory_is_near(&u, &u));
+	u.kills = true;
+	assert_false(sonde__memory_is_near(&u, &u));
+	u.used = 76 << 20;
+	assert_true(sonde__memory_is_near(&u, &u));
+	u = use(15 << 20, 32 << 20);
+	u.kills = true;
+	assert_false(sonde__memory_is_near(&u, &u));
+	u.used = 16 << 20;
+	assert_true(sonde__memory_is_near(&u, &u));
+}
+
 static void without_a_limit_nothing_is_near(void **state)
 {
 	struct sonde__memory_use u = { .anon = 1 };
@@ -176,6 +193,7 @@ int main(void)
 		cmocka_unit_test(what_was_dumped_near_a_limit_does_not_lower_the_threshold),
 		cmocka_unit_test(no_number_is_too_large),
 		cmocka_unit_test(near_is_nine_tenths_or_seconds_away),
+		cmocka_unit_test(in_a_small_group_there_is_room_for_another_program),
 		cmocka_unit_test(without_a_limit_nothing_is_near),
 		cmocka_unit_test(groups_are_found_in_both_versions),
 		cmocka_unit_test(a_path_that_does_not_fit_is_none),

@@ -183,6 +183,40 @@ static void the_memory_log_is_a_switch(void **state)
 			    "SONDE_MEMLOG=9ms is not understood, ignored");
 }
 
+static void a_place_for_dumps_is_a_switch(void **state)
+{
+	char to[] = "SONDE_DUMP=dir:/x", none[] = "SONDE_DUMP=", above[] = "SONDE_DUMP_ABOVE=1M";
+	char growth[] = "SONDE_DUMP_GROWTH=50", prefix[] = "SONDE_DUMP_PREFIX=main";
+	struct sonde__config c = config(to, NULL);
+
+	(void)state;
+	assert_true(c.on);
+	assert_string_equal(c.addr, "");
+	assert_string_equal(c.dump, "dir:/x");
+	assert_string_equal(c.dump_prefix, "");
+	assert_int_equal(c.dump_above, 330000000);
+	assert_int_equal(c.dump_growth, 10);
+	assert_int_equal(config(to, above).dump_above, 1 << 20);
+	assert_int_equal(config(to, growth).dump_growth, 50);
+	assert_string_equal(config(to, prefix).dump_prefix, "main");
+	assert_false(config(none, above).on);
+}
+
+static void in_a_pod_the_old_switch_implies_dumps(void **state)
+{
+	char enable[] = "ENABLE_PROFILER=true", pod[] = "KUBERNETES_SERVICE_HOST=10.0.0.1";
+	char other[] = "SONDE_ADDR=:1", none[] = "SONDE_DUMP=";
+	char *all[] = { enable, pod, none, NULL };
+	struct sonde__config c;
+
+	(void)state;
+	assert_string_equal(config(enable, pod).dump, "kube:");
+	assert_string_equal(config(enable, NULL).dump, "");
+	assert_string_equal(config(other, pod).dump, "");
+	assert_true(sonde__config_from_env(&c, all));
+	assert_string_equal(c.dump, "");
+}
+
 static void what_is_not_understood_is_said_and_ignored(void **state)
 {
 	static const char *const bad[] = { "SONDE_HEAP_RATE=-1",
@@ -363,6 +397,8 @@ int main(void)
 		cmocka_unit_test(waits_are_measured_if_asked_for),
 		cmocka_unit_test(times_have_parts_and_units),
 		cmocka_unit_test(the_memory_log_is_a_switch),
+		cmocka_unit_test(a_place_for_dumps_is_a_switch),
+		cmocka_unit_test(in_a_pod_the_old_switch_implies_dumps),
 		cmocka_unit_test(what_is_not_understood_is_said_and_ignored),
 		cmocka_unit_test(a_token_that_does_not_fit_closes_the_door),
 		cmocka_unit_test(addresses_are_read_as_go_reads_them),

@@ -255,6 +255,17 @@ bool sonde__memory_use(struct sonde__memory_use *u, uint64_t now)
 	return true;
 }
 
+/* Below the limit: in a group, there must be room for the program that stores the dump. */
+static uint64_t margin_of(const struct sonde__memory_use *u)
+{
+	static const uint64_t room = 24 << 20;
+	uint64_t margin = u->limit / 10;
+
+	if (u->kills && margin < room)
+		margin = room < u->limit / 2 ? room : u->limit / 2;
+	return margin;
+}
+
 bool sonde__memory_is_near(const struct sonde__memory_use *u,
 			   const struct sonde__memory_use *before)
 {
@@ -263,7 +274,7 @@ bool sonde__memory_is_near(const struct sonde__memory_use *u,
 
 	if (!u->what)
 		return false;
-	if (u->used >= u->limit - u->limit / 10)
+	if (u->used >= u->limit - margin_of(u))
 		return true;
 	if (before->what == u->what && before->limit == u->limit && u->used > before->used)
 		grown = u->used - before->used;
