@@ -19,6 +19,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.parse
 import xml.etree.ElementTree
 
@@ -323,6 +324,7 @@ def t_a_browser_is_opened_with_the_address():
         url = server.stderr.readline().removeprefix("Serving web UI on ")
         while not said.exists():
             assert server.poll() is None
+            time.sleep(0.02)
         assert said.read_text() == url
     finally:
         server.send_signal(signal.SIGINT)
