@@ -107,6 +107,26 @@ static unsigned long pages(void)
 	return n;
 }
 
+/* Children of its own, one after the other, while memory grows: how many others wait() found. */
+static int churn(int n)
+{
+	int strange = 0;
+
+	for (int i = 0; i < n; i++) {
+		pid_t child = fork(), got;
+
+		if (child == 0)
+			_exit(0);
+		leak(100000);
+		do
+			got = waitpid(-1, NULL, 0);
+		while (got < 0 && errno == EINTR);
+		strange += got != child;
+		usleep(2000);
+	}
+	return strange;
+}
+
 static int count_files(void)
 {
 	DIR *d = opendir("/proc/self/fd");
@@ -144,7 +164,9 @@ int main(void)
 			int r = waitpid(-1, NULL, WNOHANG), e = errno;
 
 			printf("%d %d %d %d ", children, others, r, e == ECHILD);
-		} else if (!strncmp(line, "filter", 6))
+		} else if (sscanf(line, "churn %zu", &n) == 1)
+			printf("%d %d ", churn((int)n), children);
+		else if (!strncmp(line, "filter", 6))
 			printf("%d ", filter());
 		else if (!strncmp(line, "files", 5))
 			printf("%d ", count_files());
@@ -291,6 +313,12 @@ def t_the_program_never_hears_of_it():
         assert h.ask("children") == [0, 0, -1, 1]
         assert h.ask("files") == files
         assert children_of(h.p.pid) == []
+
+
+def t_its_own_children_are_the_only_ones_it_finds():
+    with Host(SONDE_MEMLOG="20ms", SONDE_DUMP_ABOVE=MB, SONDE_DUMP_GROWTH=0) as h:
+        assert h.ask("churn 800") == [0, 800]
+        until("many dumps", lambda: h.stored() >= 5)
 
 
 def children_of(pid):
@@ -447,6 +475,12 @@ def t_names_come_from_the_environment_or_the_program():
         text = (h.store / "main-landscaper-bin-heap").read_text()
         assert os.uname().nodename in text, text
         assert (h.store / "main-landscaper-bin-heap-0").exists()
+    link = TMP / "as-it-is-called"
+    link.symlink_to(host_program())
+    with Host(program=str(link), SONDE_DUMP_ABOVE=10 * MB) as h:
+        h.ask(f"grow {20 * MB}")
+        h.wait_stored(1)
+        assert (h.store / "as-it-is-called-heap").exists()
     with Host(SONDE_DUMP_ABOVE=10 * MB, SONDE_DUMP_PREFIX="helm-deployer", MY_POD_NAME="pod-7") as h:
         h.ask(f"grow {20 * MB}")
         h.wait_stored(1)

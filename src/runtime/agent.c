@@ -510,8 +510,8 @@ static void prepare(const struct sonde__config *c)
 	atomic_store(&agent.stop, false);
 	sonde__log_open(c);
 	sonde__memlog_set(c->memlog_ns);
-	sonde__autodump_set(c);
 	keep_cmdline();
+	sonde__autodump_set(c);
 	if (!agent.forked)
 		sonde__modules_refresh();
 	sonde__threads_start();

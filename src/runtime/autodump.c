@@ -62,16 +62,13 @@ static void make_prefix(char *to, size_t cap, const char *name)
 		sonde__format(to, cap, "program");
 }
 
+/* As it was called: its file may have another name. */
 static void name_after_program(char *to, size_t cap)
 {
-	char path[512];
-	long n = sonde__syscall(SYS_readlinkat, -100, (long)"/proc/self/exe", (long)path,
-				sizeof(path) - 1, 0, 0);
-	const char *slash;
+	size_t n;
+	const char *program = sonde__cmdline(&n), *slash = strrchr(program, '/');
 
-	path[n > 0 ? n : 0] = '\0';
-	slash = strrchr(path, '/');
-	make_prefix(to, cap, slash ? slash + 1 : path);
+	make_prefix(to, cap, slash ? slash + 1 : program);
 }
 
 /* Another one for every start, also of a program with the same number. */
