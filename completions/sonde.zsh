@@ -1,7 +1,8 @@
-if [[ $words[2] == run ]]; then
+if (($#sonde_own && CURRENT > 2)); then
 	shift words
 	((CURRENT--))
-	_arguments -S $sonde_run_flags '1:program:_command_names -e' '*::arguments:_normal'
+	_arguments -S $sonde_own
 	return
 fi
+((CURRENT == 2)) && _describe command sonde_commands
 _arguments -S $sonde_flags '*:profile:_files'

@@ -553,6 +553,60 @@ def t_what_cannot_be_packed_is_told():
     assert run(SONDED, "bundle", tree(), "-o", "-").stdout[257:262] == b"ustar"
 
 
+# --- completions, manuals, and the unit
+
+
+def complete(line, program="sonde"):
+    script = pathlib.Path(SONDE).parent / "docs" / program
+    if not shutil.which("bash") or not script.exists():
+        raise Skip("there is no bash, or no script for it")
+    code = f"""compopt() {{ :; }}
+. {script}
+COMP_WORDS=({line} ''); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+[[ {line!r} == *-- ]] && COMP_WORDS=({line}) && ((COMP_CWORD--))
+_{program}; printf '%s\\n' "${{COMPREPLY[@]}}" """
+    return run("bash", "--norc", "-c", code).stdout.decode().split()
+
+
+def t_shells_complete_commands_and_options():
+    assert {"check", "dumps", "leaks", "manifest", "mem", "run", "help"} <= set(complete("sonde"))
+    assert complete("sonde manifest") == ["env", "service", "rbac", "sidecar", "values"]
+    assert {"--json", "--watch", "--help"} <= set(complete("sonde mem --"))
+    assert {"--addr", "--help"} <= set(complete("sonde run --"))
+    assert complete("sonde mem --watch") == []
+    assert {"bundle", "collect", "store", "watch"} <= set(complete("sonded", "sonded"))
+    assert {"--output", "--since"} <= set(complete("sonded bundle --", "sonded"))
+
+
+def t_manuals_tell_of_every_option():
+    docs = pathlib.Path(SONDE).parent / "docs"
+    for page, program in ("sonde-commands.1", SONDE), ("sonded.8", SONDED):
+        if not (docs / page).exists():
+            raise Skip("the manuals are not built")
+        text = re.sub(r"\\f[BRIP]|\\&", "", (docs / page).read_text()).replace("\\-", "-")
+        name = pathlib.Path(program).name
+        commands = re.findall(rf'^\.SH {name.upper()} (\w+)', text, re.M) or re.findall(
+            rf'^\.SH "?{name.upper()} (\w+)', text, re.M)
+        assert len(commands) >= 5, commands
+        for command in commands:
+            help_text = run(program, command.lower(), "--help").stdout.decode()
+            part = text.split(f"{name.upper()} {command}")[1].split("\n.SH")[0]
+            told = set(re.findall(r"^--([a-z-]+)", part, re.M))
+            assert told == set(re.findall(r"^  --([a-z-]+)", help_text, re.M)), (command, told)
+
+
+def t_the_service_is_one_that_systemd_takes():
+    unit = pathlib.Path(SONDE).parent / "docs" / "sonded.service"
+    text = unit.read_text()
+    assert "Type=notify" in text and "@" not in text.replace("@system-service", ""), text
+    [words] = re.findall(r"^ExecStart=\S+/sonded (\w+)", text, re.M)
+    assert run(SONDED, words, "--help").stdout
+    if shutil.which("systemd-analyze"):
+        done = run("systemd-analyze", "verify", "--man=no", unit, status=None)
+        wrong = [x for x in done.stderr.decode().splitlines() if "sonded.service" in x and "not executable" not in x]
+        assert not wrong, wrong
+
+
 def heap_of(name):
     p = Profile([("inuse_space", "bytes")])
     p.sample([p.frame(name, 7, "leak.c")], [1 << 20])

@@ -170,6 +170,10 @@ static int take(struct args *a, const char *word, char ***next, struct err *err)
 	int i, rc;
 
 	str_split(&rest, '=', &name);
+	if (str_is(name, "help") || str_is(name, "h")) {
+		a->help = true;
+		return value ? err_set(err, -EINVAL, "--help takes no value") : 0;
+	}
 	i = find(a->table, name, err);
 	if (i < 0)
 		return i;
@@ -249,4 +253,5 @@ void args_help(const struct arg *table, struct out *o)
 				   STR_ARG(line));
 		free(left);
 	}
+	out_printf(o, "  %-22s %s\n", "--help", "Show this text");
 }

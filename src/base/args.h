@@ -45,6 +45,7 @@ struct args {
 	} all[ARGS_REPEATS]; /* in their order, for options that may be given more than once */
 	size_t nall;
 	char **rest; /* the words after the options, up to NULL */
+	bool help;   /* "--help" or "-h", which every command has */
 };
 
 /*
@@ -56,7 +57,7 @@ int args_parse(struct args *a, const struct arg *table, char **next, struct err 
 /* The same with options also behind other words, which are moved to the front. */
 int args_parse_all(struct args *a, const struct arg *table, char **next, struct err *err);
 
-/* One line or more for every option. */
+/* One line or more for every option, and for --help. */
 void args_help(const struct arg *table, struct out *o);
 
 /* What values mean, for those that args_parse() has let pass. */

@@ -282,6 +282,7 @@ static int write_file(struct bundle *b, const char *root, const char *path, stru
 		if (out_finish(&o) < 0 && rc == 0)
 			rc = err_set(err, o.error, "cannot write to standard output");
 		out_release(&o);
+		b->o = NULL;
 		return rc;
 	}
 	rc = file_create(&f, path, err);
@@ -289,6 +290,7 @@ static int write_file(struct bundle *b, const char *root, const char *path, stru
 		return rc;
 	b->o = &f.out;
 	rc = write_bundle(b, root, err);
+	b->o = NULL;
 	if (rc < 0 && !f.out.error) {
 		file_abandon(&f);
 		return rc;

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "base/args.h"
+#include "base/args-doc.h"
 #include "base/err.h"
 #include "base/out.h"
 #include "base/str.h"
@@ -54,16 +54,33 @@ static int print_help(const struct daemon_command *c)
 	out_text(&o, c->usage);
 	out_text(&o, "\noptions:\n");
 	args_help(c->flags, &o);
-	out_printf(&o, "  %-22s %s\n", "--help", "Show this text");
 	return print(&o);
 }
 
-static bool asks_help(char **words)
+/* For the manual and for shells, while they are built. */
+static int dump(const char *what)
 {
-	for (; *words && strcmp(*words, "--") != 0; words++)
-		if (strcmp(*words, "--help") == 0 || strcmp(*words, "-h") == 0)
-			return true;
-	return false;
+	static const struct {
+		const char *name;
+		void (*fn)(const struct args_command *c, const char *program, struct out *o);
+	} kinds[] = { { "man", args_man },
+		      { "bash", args_bash },
+		      { "zsh", args_zsh },
+		      { "fish", args_fish } };
+	struct args_command list[sizeof(commands) / sizeof(commands[0])] = { { 0 } };
+	struct out o;
+
+	for (size_t i = 0; commands[i]; i++)
+		list[i] = (struct args_command){ commands[i]->name, commands[i]->what,
+						 commands[i]->usage, NULL, commands[i]->flags };
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(what, kinds[i].name) != 0)
+			continue;
+		out_init_fd(&o, STDOUT_FILENO);
+		kinds[i].fn(list, "sonded", &o);
+		return print(&o);
+	}
+	return daemon_complain("--dump-options", "man, bash, zsh or fish", STATUS_WRONG_USE);
 }
 
 static void on_signal(int sig)
@@ -87,10 +104,10 @@ static int run(const struct daemon_command *c, char **words)
 	struct args args;
 	struct err err;
 
-	if (asks_help(words))
-		return print_help(c);
 	if (args_parse_all(&args, c->flags, words, &err) < 0)
 		return daemon_complain(c->name, err.msg, STATUS_WRONG_USE);
+	if (args.help)
+		return print_help(c);
 	catch_signals();
 	return c->run(&args);
 }
@@ -103,6 +120,8 @@ int main(int argc, char **argv)
 		return print_usage();
 	if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0)
 		return print_version();
+	if (strncmp(word, "--dump-options=", 15) == 0)
+		return dump(word + 15);
 	for (size_t i = 0; commands[i]; i++)
 		if (strcmp(commands[i]->name, word) == 0)
 			return run(commands[i], argv + 2);

@@ -24,9 +24,9 @@ enum { TOKEN_MAX = 64 << 10 };
 static const struct arg flags[] = {
 	[FLAG_TOKEN] = { "token-file", "file", "Say who we are with the token that is in there",
 			 ARG_FILE },
-	[FLAG_CA] = { "tls-ca", "file", "Trust servers by these certificates", ARG_FILE },
-	[FLAG_CERT] = { "tls-cert", "file", "The certificate of this client", ARG_FILE },
-	[FLAG_KEY] = { "tls-key", "file", "Its private key", ARG_FILE },
+	[FLAG_CA] = { "ca", "file", "Trust servers by these certificates", ARG_FILE },
+	[FLAG_CERT] = { "cert", "file", "The certificate of this client", ARG_FILE },
+	[FLAG_KEY] = { "key", "file", "Its private key", ARG_FILE },
 	[FLAG_INSECURE] = { "insecure", NULL, "Believe any server", ARG_TEXT },
 	[FLAG_JSON] = { "json", NULL, "As JSON", ARG_TEXT },
 	{ NULL, NULL, NULL, ARG_TEXT },

@@ -6,12 +6,13 @@
 #include "ui/dump.h"
 
 #include "base/arena.h"
+#include "base/args-doc.h"
 #include "base/err.h"
 #include "base/out.h"
 #include "base/xalloc.h"
 #include "ui/commands.h"
 #include "ui/options.h"
-#include "ui/run.h"
+#include "ui/own-command.h"
 #include "ui/usage.h"
 
 #include <errno.h>
@@ -132,24 +133,22 @@ static void entries_write(struct entries *l, struct out *o, entry_fn *fn)
 	entries_init(l);
 }
 
-static void add_run(struct entries *l)
+/* Our own commands, without those that have a page of their own if 'rest' is set. */
+static void with_commands(struct out *o, bool rest,
+			  void (*fn)(const struct args_command *c, const char *program,
+				     struct out *o))
 {
-	for (const struct run_flag *f = run_flags; f->name; f++)
-		vec_push(l->at, l->n, l->cap,
-			 ((struct entry){ .name = f->name,
-					  .value = f->value,
-					  .help = f->help,
-					  .files = f->kind == RUN_FILE }));
-}
+	struct args_command list[OWN_COMMANDS_MOST + 1] = { { 0 } };
+	size_t n = 0;
 
-/* The flags of "sonde run", of which there are two dashes to be shown. */
-static void each_of_run(struct out *o, entry_fn *fn)
-{
-	struct entries l;
+	for (size_t i = 0; own_commands[i] && n < OWN_COMMANDS_MOST; i++) {
+		const struct own_command *c = own_commands[i];
 
-	entries_init(&l);
-	add_run(&l);
-	entries_write(&l, o, fn);
+		if (rest && c == &own_run)
+			continue;
+		list[n++] = (struct args_command){ c->name, c->what, c->usage, c->next, c->flags };
+	}
+	fn(list, "sonde", o);
 }
 
 /* For completion: what cannot be used is not offered. */
@@ -171,46 +170,15 @@ static void each_usable(struct out *o, entry_fn *fn)
 	entries_write(&l, o, fn);
 }
 
-static int summary_length(const struct entry *e)
-{
-	return (int)strcspn(e->help, "\n");
-}
-
-/* Text for scdoc(5), which gives a meaning to some characters. */
-static void out_scdoc(struct out *o, struct str text)
-{
-	for (size_t i = 0; i < text.n; i++) {
-		if (strchr("_*\\<>[]#~`", text.p[i]))
-			out_char(o, '\\');
-		out_char(o, text.p[i]);
-	}
-}
-
-/* Sentences: lines that do not end in a full stop, but should. */
-static bool ends_sentence(const struct entry *e, size_t line_end)
-{
-	bool first = (int)line_end == summary_length(e),
-	     last = e->help[line_end] == '\0' || e->help[line_end + 1] == '\0';
-
-	return (first || last) && line_end && !strchr(".:", e->help[line_end - 1]);
-}
-
 static void man_entry(struct out *o, const struct entry *e)
 {
-	struct str rest = str_of(e->help), line;
-
 	out_text(o, "*-");
-	out_scdoc(o, str_of(e->name));
+	scdoc_text(o, str_of(e->name));
 	out_char(o, '*');
 	if (e->value)
 		out_printf(o, " _%s_", e->value);
 	out_text(o, "\n\t");
-	while (str_split(&rest, '\n', &line)) {
-		size_t end = (size_t)(line.p + line.n - e->help);
-
-		out_scdoc(o, line);
-		out_text(o, line.n && ends_sentence(e, end) ? ". " : line.n ? " " : "");
-	}
+	scdoc_help(o, e->help);
 	if (e->missing)
 		out_text(o, "Not available yet. ");
 	if (e->ours)
@@ -240,16 +208,15 @@ static void dump_man(struct out *o)
 	entries_write(&l, o, man_entry);
 }
 
-static void man_run_entry(struct out *o, const struct entry *e)
-{
-	out_text(o, "*-*");
-	man_entry(o, e);
-}
-
 static void dump_man_run(struct out *o)
 {
 	out_text(o, "# OPTIONS\n\n");
-	each_of_run(o, man_run_entry);
+	scdoc_options(o, own_run.flags);
+}
+
+static void dump_man_commands(struct out *o)
+{
+	with_commands(o, true, args_man);
 }
 
 static void bash_flag(struct out *o, const struct entry *e)
@@ -271,32 +238,19 @@ static void dump_bash(struct out *o)
 		    "# SPDX-License-Identifier: Apache-2.0\n\n"
 		    "_sonde_flags='");
 	each_usable(o, bash_flag);
-	out_text(o, "'\n_sonde_run_flags='");
-	each_of_run(o, bash_flag);
 	out_text(o, "'\n\n"
 		    "# What follows a flag: nothing, files, some words, or anything.\n"
 		    "_sonde_value() {\n"
 		    "\tcase $1 in\n");
 	each_usable(o, bash_value);
 	out_text(o, "\tesac\n}\n\n");
+	with_commands(o, false, args_bash);
 }
 
-/* Text inside single quotes of a shell, without the characters in 'special'. */
-static void out_quoted(struct out *o, const struct entry *e, const char *special)
+static void zsh_entry(struct out *o, const struct entry *e)
 {
-	for (int i = 0; i < summary_length(e); i++) {
-		if (e->help[i] == '\'')
-			out_text(o, "'\\'");
-		else if (strchr(special, e->help[i]))
-			out_char(o, '\\');
-		out_char(o, e->help[i]);
-	}
-}
-
-static void zsh_flag(struct out *o, const struct entry *e, const char *dash)
-{
-	out_printf(o, "\t'%s%s%s[", dash, e->name, e->value ? "=" : "");
-	out_quoted(o, e, "[]:\\");
+	out_printf(o, "\t'-%s%s[", e->name, e->value ? "=" : "");
+	shell_quoted(o, e->help, "[]:\\");
 	out_char(o, ']');
 	if (e->words)
 		out_printf(o, ":%s:(%s)", e->value, e->words);
@@ -305,31 +259,20 @@ static void zsh_flag(struct out *o, const struct entry *e, const char *dash)
 	out_text(o, "'\n");
 }
 
-static void zsh_entry(struct out *o, const struct entry *e)
-{
-	zsh_flag(o, e, "-");
-}
-
-static void zsh_run_entry(struct out *o, const struct entry *e)
-{
-	zsh_flag(o, e, "--");
-}
-
 static void dump_zsh(struct out *o)
 {
 	out_text(o, "#compdef sonde\n"
 		    "# SPDX-License-Identifier: Apache-2.0\n\n"
 		    "local -a sonde_flags=(\n");
 	each_usable(o, zsh_entry);
-	out_text(o, ")\nlocal -a sonde_run_flags=(\n");
-	each_of_run(o, zsh_run_entry);
-	out_text(o, ")\n\n");
+	out_text(o, ")\n");
+	with_commands(o, false, args_zsh);
 }
 
-static void fish_flag(struct out *o, const struct entry *e, const char *kind)
+static void fish_entry(struct out *o, const struct entry *e)
 {
-	out_printf(o, "complete -c sonde %s %s -d '", kind, e->name);
-	out_quoted(o, e, "\\");
+	out_printf(o, "complete -c sonde -n '__sonde_reads' -o %s -d '", e->name);
+	shell_quoted(o, e->help, "\\");
 	out_char(o, '\'');
 	if (e->words)
 		out_printf(o, " -x -a '%s'", e->words);
@@ -338,22 +281,17 @@ static void fish_flag(struct out *o, const struct entry *e, const char *kind)
 	out_char(o, '\n');
 }
 
-static void fish_entry(struct out *o, const struct entry *e)
-{
-	fish_flag(o, e, "-n 'not __fish_seen_subcommand_from run' -o");
-}
-
-static void fish_run_entry(struct out *o, const struct entry *e)
-{
-	fish_flag(o, e, "-n '__fish_seen_subcommand_from run' -l");
-}
-
 static void dump_fish(struct out *o)
 {
 	out_text(o, "# fish completion for sonde\n"
-		    "# SPDX-License-Identifier: Apache-2.0\n\n");
+		    "# SPDX-License-Identifier: Apache-2.0\n\n"
+		    "function __sonde_reads\n"
+		    "\tnot __fish_seen_subcommand_from");
+	for (size_t i = 0; own_commands[i]; i++)
+		out_printf(o, " %s", own_commands[i]->name);
+	out_text(o, "\nend\n\n");
 	each_usable(o, fish_entry);
-	each_of_run(o, fish_run_entry);
+	with_commands(o, false, args_fish);
 }
 
 int dump(const char *what, struct out *o, struct err *err)
@@ -361,8 +299,10 @@ int dump(const char *what, struct out *o, struct err *err)
 	static const struct {
 		const char *name;
 		void (*fn)(struct out *o);
-	} kinds[] = { { "usage", usage_write }, { "man", dump_man }, { "man-run", dump_man_run },
-		      { "bash", dump_bash },    { "zsh", dump_zsh }, { "fish", dump_fish } };
+	} kinds[] = { { "usage", usage_write },    { "man", dump_man },
+		      { "man-run", dump_man_run }, { "man-commands", dump_man_commands },
+		      { "bash", dump_bash },       { "zsh", dump_zsh },
+		      { "fish", dump_fish } };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (strcmp(what, kinds[i].name) == 0) {
@@ -370,6 +310,8 @@ int dump(const char *what, struct out *o, struct err *err)
 			return 0;
 		}
 	}
-	return err_set(err, -EINVAL,
-		       "cannot dump options as '%s': usage, man, man-run, bash, zsh or fish", what);
+	return err_set(
+		err, -EINVAL,
+		"cannot dump options as '%s': usage, man, man-run, man-commands, bash, zsh or fish",
+		what);
 }

@@ -3,8 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "ui/leaks-command.h"
-
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -20,6 +18,8 @@
 #include "source/unpack.h"
 #include "store/dumps.h"
 #include "store/place.h"
+#include "ui/environment.h"
+#include "ui/own-command.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -34,9 +34,9 @@ enum { CLEAN, LEAKS, FAILED };
 enum { DEPTH_MOST = 8, FRAMES_SHOWN = 12 };
 static const size_t memory = (size_t)4 << 30;
 
-enum { FLAG_STORE, FLAG_COMPONENT, FLAG_FRAMES, FLAG_JSON, FLAG_HELP };
+enum { FLAG_STORE, FLAG_COMPONENT, FLAG_FRAMES, FLAG_JSON };
 
-const struct arg leaks_flags[] = {
+static const struct arg flags[] = {
 	[FLAG_STORE] = { "store", "place",
 			 "Look at dumps: the words are their prefixes.  dir:PATH, kube: or\n"
 			 "kube:NAMESPACE",
@@ -46,23 +46,8 @@ const struct arg leaks_flags[] = {
 	[FLAG_FRAMES] = { "frames", "n", "How many frames of a stack to show; 12 if not set",
 			  ARG_NUMBER },
 	[FLAG_JSON] = { "json", NULL, "The answer as JSON", ARG_TEXT },
-	[FLAG_HELP] = { "help", NULL, "Show this text", ARG_TEXT },
 	{ NULL, NULL, NULL, ARG_TEXT },
 };
-
-static const char usage[] =
-	"usage: sonde leaks [options] folder|profile...\n"
-	"       sonde leaks --store place [options] prefix...\n"
-	"\n"
-	"Looks at heap profiles of one program over time - a tree that sonded has collected, "
-	"stored\n"
-	"dumps, or files - and says which stacks grow: how fast, since when, how many objects of\n"
-	"what size live, and how sure that is.  The status is 1 if something leaks, 0 if nothing\n"
-	"does, 2 if that cannot be told.\n"
-	"\n"
-	"  sonde leaks /var/log/pprof\n"
-	"\n"
-	"options:\n";
 
 /* One series: the profiles of one component. */
 struct component {
@@ -72,7 +57,7 @@ struct component {
 };
 
 struct leaks {
-	struct args args;
+	const struct args *args;
 	struct arena a;
 	struct component *components;
 	size_t n, cap;
@@ -107,7 +92,7 @@ static struct component *find_component(struct leaks *k, struct str name)
 
 static void add_path(struct leaks *k, struct str component, const char *path)
 {
-	const char *only = k->args.values[FLAG_COMPONENT];
+	const char *only = k->args->values[FLAG_COMPONENT];
 	struct component *c;
 
 	if (only && !str_is(component, only))
@@ -378,7 +363,7 @@ static struct growth *read_files(const struct component *c, struct err *err)
 
 static int tell(struct leaks *k, struct growth *g, struct str name, struct out *o, struct json *j)
 {
-	const char *frames = k->args.values[FLAG_FRAMES];
+	const char *frames = k->args->values[FLAG_FRAMES];
 	struct growth_result r;
 	struct err err;
 
@@ -386,7 +371,7 @@ static int tell(struct leaks *k, struct growth *g, struct str name, struct out *
 		complain("%.*s%s%s", STR_ARG(name), name.n ? ": " : "", err.msg);
 		return FAILED;
 	}
-	if (k->args.values[FLAG_JSON])
+	if (k->args->values[FLAG_JSON])
 		write_json(j, name, &r);
 	else
 		write_text(o, name, &r, frames ? args_number(frames) : FRAMES_SHOWN);
@@ -405,7 +390,7 @@ static int tell_files(struct leaks *k, struct out *o, struct json *j)
 	struct err err = { "" };
 	int status;
 
-	for (char **w = k->args.rest; *w; w++)
+	for (char **w = k->args->rest; *w; w++)
 		add_word(k, *w);
 	status = k->n ? CLEAN : FAILED;
 	if (!k->n)
@@ -419,23 +404,17 @@ static int tell_files(struct leaks *k, struct out *o, struct json *j)
 	return status;
 }
 
-static const char *environment(const char *name)
-{
-	return getenv(name);
-}
-
 static int tell_dumps(struct leaks *k, const char *where, struct out *o, struct json *j)
 {
-	struct store_place place = { .env = environment };
 	AUTO(store_closep) struct store *s = NULL;
 	struct err err = { "" };
 	int status = CLEAN;
 
-	if (store_open(where, &place, &s, &err) < 0) {
+	if (store_open(where, environment_place(), &s, &err) < 0) {
 		complain("%s", err.msg);
 		return FAILED;
 	}
-	for (char **w = k->args.rest; *w; w++) {
+	for (char **w = k->args->rest; *w; w++) {
 		struct growth *g = growth_new();
 
 		if (read_dumps(g, s, str_of(*w), &err) < 0) {
@@ -449,19 +428,6 @@ static int tell_dumps(struct leaks *k, const char *where, struct out *o, struct 
 	return status;
 }
 
-static int print_help(void)
-{
-	struct out o;
-	int rc;
-
-	out_init_fd(&o, STDOUT_FILENO);
-	out_text(&o, usage);
-	args_help(leaks_flags, &o);
-	rc = out_finish(&o);
-	out_release(&o);
-	return rc ? FAILED : CLEAN;
-}
-
 static void release(struct leaks *k)
 {
 	for (size_t i = 0; i < k->n; i++) {
@@ -473,39 +439,48 @@ static void release(struct leaks *k)
 	arena_release(&k->a);
 }
 
-int leaks_main(int argc, char **argv)
+static int run_leaks(const struct args *args)
 {
-	struct leaks k = { .n = 0 };
+	struct leaks k = { .args = args };
 	struct json j = { 0 };
-	struct err err;
 	struct out o;
 	int status;
 
-	(void)argc;
-	if (args_parse(&k.args, leaks_flags, argv + 1, &err) < 0) {
-		complain("%s", err.msg);
-		return FAILED;
-	}
-	if (k.args.values[FLAG_HELP])
-		return print_help();
-	if (!k.args.rest[0]) {
+	if (!args->rest[0]) {
 		complain("what shall I look at? see sonde leaks --help");
 		return FAILED;
 	}
 	arena_init(&k.a, memory);
 	out_init_fd(&o, STDOUT_FILENO);
 	j.o = &o;
-	if (k.args.values[FLAG_JSON])
+	if (args->values[FLAG_JSON])
 		json_open(&j, NULL, '[');
-	status = k.args.values[FLAG_STORE] ? tell_dumps(&k, k.args.values[FLAG_STORE], &o, &j)
-					   : tell_files(&k, &o, &j);
-	if (k.args.values[FLAG_JSON]) {
+	status = args->values[FLAG_STORE] ? tell_dumps(&k, args->values[FLAG_STORE], &o, &j)
+					  : tell_files(&k, &o, &j);
+	if (args->values[FLAG_JSON])
 		json_close(&j, ']');
-		out_char(&o, '\n');
-	}
-	if (out_finish(&o) != 0)
+	if (own_print(&o))
 		status = FAILED;
-	out_release(&o);
 	release(&k);
 	return status;
 }
+
+const struct own_command own_leaks = {
+	.name = "leaks",
+	.what = "Tell which stacks of a series of heap profiles grow",
+	.usage = "usage: sonde leaks [options] folder|profile...\n"
+		 "       sonde leaks --store place [options] prefix...\n"
+		 "\n"
+		 "Looks at heap profiles of one program over time - a tree that sonded has "
+		 "collected,\n"
+		 "stored dumps, or files - and says which stacks grow: how fast, since when, how "
+		 "many\n"
+		 "objects of what size live, and how sure that is.  The status is 1 if something "
+		 "leaks,\n"
+		 "0 if nothing does, 2 if that cannot be told.\n"
+		 "\n"
+		 "  sonde leaks /var/log/pprof\n",
+	.flags = flags,
+	.next = "file",
+	.run = run_leaks,
+};

@@ -15,10 +15,8 @@
 #include "ui/cmdline.h"
 #include "ui/commands.h"
 #include "ui/dump.h"
-#include "ui/leaks-command.h"
 #include "ui/load.h"
 #include "ui/own-command.h"
-#include "ui/run.h"
 #include "ui/serve.h"
 #include "ui/shell.h"
 #include "ui/show.h"
@@ -105,19 +103,7 @@ static int print_version(void)
 	return print(&o);
 }
 
-/* Commands of sonde's own: words where pprof would have a source.  A file is
- * "./help". */
-static const struct word {
-	const char *name;
-	int (*run)(void);                       /* one that takes no arguments; or */
-	int (*run_with)(int argc, char **argv); /* one that does, and finds all as it was */
-} words[] = {
-	{ "help", print_usage, NULL },
-	{ "version", print_version, NULL },
-	{ "run", NULL, run_main },
-	{ "leaks", NULL, leaks_main },
-};
-
+/* Commands of sonde's own: words where pprof would have a source.  A file is "./help". */
 static bool is_pprof(int argc, char **argv)
 {
 	return argc > 0 && str_is(str_base(str_of(argv[0])), "pprof");
@@ -131,14 +117,9 @@ static const struct own_command *own_command(int argc, char **argv)
 	return NULL;
 }
 
-static const struct word *own_word(int argc, char **argv)
+static bool is_word(int argc, char **argv, const char *word)
 {
-	for (size_t i = 0;
-	     argc > 1 && !is_pprof(argc, argv) && i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcmp(argv[1], words[i].name) == 0 && (argc == 2 || words[i].run_with))
-			return &words[i];
-	}
-	return NULL;
+	return argc == 2 && !is_pprof(argc, argv) && strcmp(argv[1], word) == 0;
 }
 
 /* What cannot be done is better said before a profile has been fetched for
@@ -220,21 +201,20 @@ static void keep_memory(void)
 int main(int argc, char **argv)
 {
 	const struct own_command *command = own_command(argc, argv);
-	const struct word *word = own_word(argc, argv);
 	struct request rq;
 	struct err err = { "" };
 	int rc;
 
 	if (command)
 		return own_command_run(command, argv + 2);
-	if (word && word->run_with)
-		return word->run_with(argc - 1, argv + 1);
 	keep_memory();
 	use_time_zone();
 	terminal_init(&terminal);
 	catch_signals();
-	if (word)
-		return word->run();
+	if (is_word(argc, argv, "help"))
+		return print_usage();
+	if (is_word(argc, argv, "version"))
+		return print_version();
 	rc = cmdline_parse(&rq, argc, (const char *const *)argv, &terminal.notify, &err);
 	if (rc == -ECANCELED)
 		return 0;

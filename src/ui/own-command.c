@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 const struct own_command *const own_commands[] = {
-	&own_check, &own_dumps, &own_manifest, &own_mem, NULL,
+	&own_check, &own_dumps, &own_leaks, &own_manifest, &own_mem, &own_run, NULL,
 };
 
 int own_complain(const char *name, const struct err *err, int status)
@@ -42,30 +42,7 @@ static int print_help(const struct own_command *c)
 	out_text(&o, c->usage);
 	out_text(&o, "\noptions:\n");
 	args_help(c->flags, &o);
-	out_printf(&o, "  %-22s %s\n", "--help", "Show this text");
 	return own_print(&o);
-}
-
-/* An option's value is no question, and neither is what is another program's. */
-static bool asks_help(const struct own_command *c, char **words)
-{
-	for (; *words && strcmp(*words, "--") != 0; words++) {
-		const char *name = *words + 1 + ((*words)[1] == '-');
-
-		if (**words != '-') {
-			if (c->passes_on)
-				return false;
-			continue;
-		}
-		if (strcmp(name, "help") == 0 || strcmp(name, "h") == 0)
-			return true;
-		for (const struct arg *f = c->flags; f->name; f++)
-			if (strcmp(f->name, name) == 0 && f->value && words[1]) {
-				words++;
-				break;
-			}
-	}
-	return false;
 }
 
 int own_command_run(const struct own_command *c, char **words)
@@ -74,11 +51,9 @@ int own_command_run(const struct own_command *c, char **words)
 	struct err err = { "" };
 	int rc;
 
-	if (asks_help(c, words))
-		return print_help(c);
 	rc = c->passes_on ? args_parse(&args, c->flags, words, &err)
 			  : args_parse_all(&args, c->flags, words, &err);
 	if (rc < 0)
 		return own_complain(c->name, &err, c->wrong_use ? c->wrong_use : OWN_WRONG_USE);
-	return c->run(&args);
+	return args.help ? print_help(c) : c->run(&args);
 }

@@ -28,7 +28,9 @@ struct own_command {
 	int (*run)(const struct args *args);
 };
 
-extern const struct own_command own_check, own_dumps, own_manifest, own_mem;
+extern const struct own_command own_check, own_dumps, own_leaks, own_manifest, own_mem, own_run;
+
+enum { OWN_COMMANDS_MOST = 16 };
 
 /* All of them, by name, up to NULL. */
 extern const struct own_command *const own_commands[];

@@ -3,13 +3,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "ui/run.h"
-
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/out.h"
 #include "base/str.h"
 #include "base/xalloc.h"
+#include "ui/own-command.h"
 #include "ui/preloadable.h"
 
 #include <errno.h>
@@ -24,157 +23,82 @@ enum { OURS = 125, NOT_STARTED = 126, NOT_FOUND = 127 };
 /* Where a program is found that says nothing else. */
 static const char default_addr[] = "localhost:8070";
 
-enum { FLAG_PRESET = 1, FLAG_LIB = 10, FLAG_HELP, NFLAGS };
+enum {
+	FLAG_ADDR,
+	FLAG_PRESET,
+	FLAG_HEAP_RATE,
+	FLAG_MUTEX_FRACTION,
+	FLAG_BLOCK_RATE,
+	FLAG_CPU_HZ,
+	FLAG_MEMLOG,
+	FLAG_DUMP,
+	FLAG_TOKEN,
+	FLAG_LOG,
+	FLAG_LIB,
+	NFLAGS,
+};
 
-const struct run_flag run_flags[] = {
-	{ "addr", "SONDE_ADDR", "address",
-	  "Where to serve profiles: host:port, :port for all addresses, or unix:/path\n"
-	  "localhost:8070 if neither this nor the environment says",
-	  RUN_TEXT },
-	[FLAG_PRESET] = { "preset", "SONDE_PRESET", "name",
+static const struct arg flags[] = {
+	[FLAG_ADDR] = { "addr", "address",
+			"Where to serve profiles: host:port, :port for all addresses, or "
+			"unix:/path\n"
+			"localhost:8070 if neither this nor the environment says",
+			ARG_TEXT },
+	[FLAG_PRESET] = { "preset", "name",
 			  "Address, rates and log of one of enable-profiler, pprof-addr,\n"
 			  "profiling-config, build-profiled, contention; see libsonde(3)",
-			  RUN_TEXT },
-	{ "heap-rate", "SONDE_HEAP_RATE", "bytes",
-	  "Sample one allocation in so many bytes, on average\n"
-	  "524288 if not set; 1 samples every one, 0 none",
-	  RUN_NUMBER },
-	{ "mutex-fraction", "SONDE_MUTEX_FRACTION", "n",
-	  "Sample one in so many waits for mutexes, for the profile \"mutex\"\n"
-	  "0 if not set: none; 1 samples every one",
-	  RUN_NUMBER },
-	{ "block-rate", "SONDE_BLOCK_RATE", "ns",
-	  "Sample one wait in so many nanoseconds of waiting, for the profile \"block\"\n"
-	  "0 if not set: none; 1 samples every one",
-	  RUN_NUMBER },
-	{ "cpu-hz", "SONDE_CPU_HZ", "n",
-	  "Samples per second of CPU time, while a CPU profile is taken; 100 if not set",
-	  RUN_NUMBER },
-	{ "memlog", "SONDE_MEMLOG", "time",
-	  "Write a line about memory to the log at the start, and every so often: 60s, 500ms",
-	  RUN_TEXT },
-	{ "dump", "SONDE_DUMP", "place",
-	  "Store heap dumps when memory grows: dir:PATH, kube: or kube:NAMESPACE", RUN_TEXT },
-	{ "token", "SONDE_TOKEN", "text",
-	  "Answer only requests with the header \"Authorization: Bearer <text>\"\n"
-	  "Other people on this machine can see the arguments of commands: a variable\n"
-	  "SONDE_TOKEN in the environment does the same and is not shown",
-	  RUN_TEXT },
-	{ "log", "SONDE_LOG", "file", "Where to log: stderr, syslog, or a file", RUN_FILE },
-	[FLAG_LIB] = { "lib", NULL, "file",
+			  ARG_TEXT },
+	[FLAG_HEAP_RATE] = { "heap-rate", "bytes",
+			     "Sample one allocation in so many bytes, on average\n"
+			     "524288 if not set; 1 samples every one, 0 none",
+			     ARG_NUMBER },
+	[FLAG_MUTEX_FRACTION] = { "mutex-fraction", "n",
+				  "Sample one in so many waits for mutexes, for the profile "
+				  "\"mutex\"\n"
+				  "0 if not set: none; 1 samples every one",
+				  ARG_NUMBER },
+	[FLAG_BLOCK_RATE] = { "block-rate", "ns",
+			      "Sample one wait in so many nanoseconds of waiting, for the profile "
+			      "\"block\"\n"
+			      "0 if not set: none; 1 samples every one",
+			      ARG_NUMBER },
+	[FLAG_CPU_HZ] = { "cpu-hz", "n",
+			  "Samples per second of CPU time, while a CPU profile is taken; 100 if "
+			  "not set",
+			  ARG_NUMBER },
+	[FLAG_MEMLOG] = { "memlog", "time",
+			  "Write a line about memory to the log at the start, and every so often: "
+			  "60s, 500ms",
+			  ARG_TEXT },
+	[FLAG_DUMP] = { "dump", "place",
+			"Store heap dumps when memory grows: dir:PATH, kube: or kube:NAMESPACE",
+			ARG_FILE },
+	[FLAG_TOKEN] = { "token", "text",
+			 "Answer only requests with the header \"Authorization: Bearer <text>\"\n"
+			 "Other people on this machine can see the arguments of commands: a "
+			 "variable\n"
+			 "SONDE_TOKEN in the environment does the same and is not shown",
+			 ARG_TEXT },
+	[FLAG_LOG] = { "log", "file", "Where to log: stderr, syslog, or a file", ARG_FILE },
+	[FLAG_LIB] = { "lib", "file",
 		       "The libsonde.so to use; SONDE_LIB, or the one installed, if not set",
-		       RUN_FILE },
-	[FLAG_HELP] = { "help", NULL, NULL, "Show this text", RUN_TEXT },
-	[NFLAGS] = { NULL, NULL, NULL, NULL, RUN_TEXT },
+		       ARG_FILE },
+	[NFLAGS] = { NULL, NULL, NULL, ARG_TEXT },
 };
 
-struct run {
-	const char *values[NFLAGS];
-	char **program; /* its arguments, up to NULL */
+/* An option is a variable in the environment of the program. */
+static const char *const variables[NFLAGS] = {
+	[FLAG_ADDR] = "SONDE_ADDR",
+	[FLAG_PRESET] = "SONDE_PRESET",
+	[FLAG_HEAP_RATE] = "SONDE_HEAP_RATE",
+	[FLAG_MUTEX_FRACTION] = "SONDE_MUTEX_FRACTION",
+	[FLAG_BLOCK_RATE] = "SONDE_BLOCK_RATE",
+	[FLAG_CPU_HZ] = "SONDE_CPU_HZ",
+	[FLAG_MEMLOG] = "SONDE_MEMLOG",
+	[FLAG_DUMP] = "SONDE_DUMP",
+	[FLAG_TOKEN] = "SONDE_TOKEN",
+	[FLAG_LOG] = "SONDE_LOG",
 };
-
-static int complain(const struct err *err, int status)
-{
-	struct out o;
-
-	out_init_fd(&o, STDERR_FILENO);
-	out_printf(&o, "sonde run: %s\n", err->msg);
-	(void)out_finish(&o);
-	out_release(&o);
-	return status;
-}
-
-static void write_help(struct out *o, const struct run_flag *f)
-{
-	struct str rest = str_of(f->help), line;
-	char *left = mem_printf("--%s%s%s", f->name, f->value ? " " : "", f->value ? f->value : "");
-
-	out_printf(o, "  %-18s", left);
-	for (int i = 0; str_split(&rest, '\n', &line); i++)
-		out_printf(o, "%s %.*s\n", i ? "                    " : "", STR_ARG(line));
-	free(left);
-}
-
-static int print_help(void)
-{
-	struct out o;
-	int rc;
-
-	out_init_fd(&o, STDOUT_FILENO);
-	out_text(&o, "usage: sonde run [options] [--] program [arguments]\n"
-		     "\n"
-		     "Starts a program with libsonde.so in it, which serves profiles of it:\n"
-		     "\n"
-		     "  sonde run --addr :8070 -- redis-server\n"
-		     "  sonde http://localhost:8070\n"
-		     "\n"
-		     "options:\n");
-	for (const struct run_flag *f = run_flags; f->name; f++)
-		write_help(&o, f);
-	rc = out_finish(&o);
-	out_release(&o);
-	return rc ? OURS : 0;
-}
-
-/* For bytes, as the library reads them: 524288 or 512K. */
-static bool is_number(const char *z)
-{
-	size_t n = z ? strspn(z, "0123456789") : 0;
-
-	return n > 0 && n < 19 && (!z[n] || (strchr("KMGkmg", z[n]) && !z[n + 1]));
-}
-
-static int flag_find(struct str name, struct err *err)
-{
-	for (int i = 0; run_flags[i].name; i++) {
-		if (str_is(name, run_flags[i].name))
-			return i;
-	}
-	return err_set(err, -EINVAL, "there is no option --%.*s; see sonde run --help",
-		       STR_ARG(name));
-}
-
-/* Sets the flag 'arg', which has its value after an equals sign or takes it from '*next'. */
-static int flag_set(struct run *r, const char *arg, char ***next, struct err *err)
-{
-	struct str rest = str_of(arg), name;
-	const char *value = strchr(arg, '=');
-	int i;
-
-	str_split(&rest, '=', &name);
-	i = flag_find(name, err);
-	if (i < 0)
-		return i;
-	if (value && run_flags[i].value)
-		value++;
-	else if (run_flags[i].value && **next)
-		value = *(*next)++;
-	if (!value != !run_flags[i].value)
-		return err_set(err, -EINVAL, "--%.*s takes %s value", STR_ARG(name),
-			       value ? "no" : "a");
-	if (run_flags[i].kind == RUN_NUMBER && !is_number(value))
-		return err_set(err, -EINVAL, "--%.*s takes a number, not '%s'", STR_ARG(name),
-			       value);
-	r->values[i] = value ? value : "";
-	return 0;
-}
-
-static int parse(struct run *r, char **next, struct err *err)
-{
-	int rc = 0;
-
-	while (rc == 0 && *next && **next == '-' && strcmp(*next, "--") != 0) {
-		const char *arg = *next++;
-
-		rc = flag_set(r, arg + 1 + (arg[1] == '-'), &next, err);
-	}
-	if (rc == 0 && *next && strcmp(*next, "--") == 0)
-		next++;
-	r->program = next;
-	if (rc == 0 && !*next && !r->values[FLAG_HELP])
-		rc = err_set(err, -EINVAL, "which program? see sonde run --help");
-	return rc;
-}
 
 /* The folder this program is in, without the slash. */
 static struct str own_folder(char *buf, size_t size)
@@ -252,18 +176,17 @@ static bool has_address(void)
 	return (addr && *addr) || (preset && *preset) || (enable && strcmp(enable, "true") == 0);
 }
 
-static int set_environment(const struct run *r, struct err *err)
+static int set_environment(const struct args *args, struct err *err)
 {
 	char pid[16];
 
-	if (!r->values[FLAG_PRESET] && !has_address())
+	if (!args->values[FLAG_PRESET] && !has_address())
 		setenv("SONDE_ADDR", default_addr, 1);
 	/* Programs that this one starts would find the address taken, and complain. */
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	setenv("SONDE_PID", pid, 1);
-	for (int i = 0; run_flags[i].name; i++) {
-		if (r->values[i] && run_flags[i].variable &&
-		    setenv(run_flags[i].variable, r->values[i], 1))
+	for (size_t i = 0; i < NFLAGS; i++) {
+		if (args->values[i] && variables[i] && setenv(variables[i], args->values[i], 1))
 			return err_set(err, -errno, "%m");
 	}
 	return 0;
@@ -300,9 +223,9 @@ static char *find_program(const char *name)
 	return second;
 }
 
-static int start(const struct run *r, const char *path, struct err *err)
+static int start(char **program, const char *path, struct err *err)
 {
-	execv(path, r->program);
+	execv(path, program);
 	return errno == ENOEXEC ? err_set(err, -errno,
 					  "cannot start '%s': it is no program, and "
 					  "names none that runs it",
@@ -310,29 +233,50 @@ static int start(const struct run *r, const char *path, struct err *err)
 				: err_set(err, -errno, "cannot start '%s': %m", path);
 }
 
-int run_main(int argc, char **argv)
+static int run_program(const struct args *args)
 {
+	const char *told = args->values[FLAG_LIB];
 	AUTO(freep) char *library = NULL, *path = NULL;
-	struct run r = { .program = NULL };
+	char **program = args->rest;
 	struct err err = { "" };
 
-	(void)argc;
-	if (parse(&r, argv + 1, &err))
-		return complain(&err, OURS);
-	if (r.values[FLAG_HELP])
-		return print_help();
-	library = find_library(r.values[FLAG_LIB] ? r.values[FLAG_LIB] : getenv("SONDE_LIB"), &err);
+	if (!*program)
+		err_set(&err, -EINVAL, "which program? see sonde run --help");
+	else
+		library = find_library(told ? told : getenv("SONDE_LIB"), &err);
 	if (!library)
-		return complain(&err, OURS);
-	path = find_program(r.program[0]);
+		return own_complain("run", &err, OURS);
+	path = find_program(program[0]);
 	if (!path) {
-		err_set(&err, -ENOENT, "cannot find '%s'", r.program[0]);
-		return complain(&err, NOT_FOUND);
+		err_set(&err, -ENOENT, "cannot find '%s'", program[0]);
+		return own_complain("run", &err, NOT_FOUND);
 	}
 	if (access(path, X_OK) == 0 && preloadable(path, library, &err))
-		return complain(&err, NOT_STARTED);
-	if (preload(library, &err) || set_environment(&r, &err))
-		return complain(&err, OURS);
-	start(&r, path, &err);
-	return complain(&err, NOT_STARTED);
+		return own_complain("run", &err, NOT_STARTED);
+	if (preload(library, &err) || set_environment(args, &err))
+		return own_complain("run", &err, OURS);
+	start(program, path, &err);
+	return own_complain("run", &err, NOT_STARTED);
 }
+
+/*
+ * The program takes this process over, so that its parent sees its signals and its status without
+ * our doing.  Other statuses are as those of other commands that start one: 125 if it is our fault
+ * or our user's, 126 for a program that cannot be started (with the library), 127 for none of that
+ * name.
+ */
+const struct own_command own_run = {
+	.name = "run",
+	.what = "Start a program that serves profiles of itself",
+	.usage = "usage: sonde run [options] [--] program [arguments]\n"
+		 "\n"
+		 "Starts a program with libsonde.so in it, which serves profiles of it:\n"
+		 "\n"
+		 "  sonde run --addr :8070 -- redis-server\n"
+		 "  sonde http://localhost:8070\n",
+	.flags = flags,
+	.passes_on = true,
+	.wrong_use = OURS,
+	.next = "program",
+	.run = run_program,
+};

@@ -1,0 +1,7 @@
+if (($#sonded_own && CURRENT > 2)); then
+	shift words
+	((CURRENT--))
+	_arguments -S $sonded_own
+	return
+fi
+_describe command sonded_commands
