@@ -164,9 +164,11 @@ int main(void)
 			int r = waitpid(-1, NULL, WNOHANG), e = errno;
 
 			printf("%d %d %d %d ", children, others, r, e == ECHILD);
-		} else if (sscanf(line, "churn %zu", &n) == 1)
-			printf("%d %d ", churn((int)n), children);
-		else if (!strncmp(line, "filter", 6))
+		} else if (sscanf(line, "churn %zu", &n) == 1) {
+			int strange = churn((int)n);
+
+			printf("%d %d ", strange, children);
+		} else if (!strncmp(line, "filter", 6))
 			printf("%d ", filter());
 		else if (!strncmp(line, "files", 5))
 			printf("%d ", count_files());
