@@ -1,4 +1,3 @@
-# bash completion for sonded
 # SPDX-License-Identifier: Apache-2.0
 _sonded() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev= kind

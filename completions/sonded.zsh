@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 if (($#sonded_own && CURRENT > 2)); then
 	shift words
 	((CURRENT--))

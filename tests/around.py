@@ -576,6 +576,11 @@ def t_shells_complete_commands_and_options():
     assert complete("sonde mem --watch") == []
     assert {"bundle", "collect", "store", "watch"} <= set(complete("sonded", "sonded"))
     assert {"--output", "--since"} <= set(complete("sonded bundle --", "sonded"))
+    for name in "_sonde", "_sonded":
+        assert (pathlib.Path(SONDE).parent / "docs" / name).read_text().startswith(f"#compdef {name[1:]}\n")
+    for shell, names in ("zsh", ("_sonde", "_sonded")), ("fish", ("sonde.fish", "sonded.fish")):
+        for name in names if shutil.which(shell) else ():
+            run(shell, "-n", pathlib.Path(SONDE).parent / "docs" / name)
 
 
 def t_manuals_tell_of_every_option():

@@ -61,12 +61,12 @@ static int print_help(const struct daemon_command *c)
 static int dump(const char *what)
 {
 	static const struct {
-		const char *name;
+		const char *name, *first; /* line */
 		void (*fn)(const struct args_command *c, const char *program, struct out *o);
-	} kinds[] = { { "man", args_man },
-		      { "bash", args_bash },
-		      { "zsh", args_zsh },
-		      { "fish", args_fish } };
+	} kinds[] = { { "man", "", args_man },
+		      { "bash", "# bash completion for sonded\n", args_bash },
+		      { "zsh", "#compdef sonded\n", args_zsh },
+		      { "fish", "# fish completion for sonded\n", args_fish } };
 	struct args_command list[sizeof(commands) / sizeof(commands[0])] = { { 0 } };
 	struct out o;
 
@@ -77,6 +77,7 @@ static int dump(const char *what)
 		if (strcmp(what, kinds[i].name) != 0)
 			continue;
 		out_init_fd(&o, STDOUT_FILENO);
+		out_text(&o, kinds[i].first);
 		kinds[i].fn(list, "sonded", &o);
 		return print(&o);
 	}

@@ -103,12 +103,12 @@ static int print_version(void)
 	return print(&o);
 }
 
-/* Commands of sonde's own: words where pprof would have a source.  A file is "./help". */
 static bool is_pprof(int argc, char **argv)
 {
 	return argc > 0 && str_is(str_base(str_of(argv[0])), "pprof");
 }
 
+/* Commands of sonde's own: words where pprof would have a source.  A file is "./help". */
 static const struct own_command *own_command(int argc, char **argv)
 {
 	for (size_t i = 0; argc > 1 && !is_pprof(argc, argv) && own_commands[i]; i++)

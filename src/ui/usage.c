@@ -9,6 +9,7 @@
 #include "base/xalloc.h"
 #include "ui/commands.h"
 #include "ui/options.h"
+#include "ui/own-command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,12 +202,9 @@ void usage_write(struct out *o)
 	line_add(&ours, "-", "version", "Show the version and what was built in");
 	lines_write(&ours, o);
 	out_text(o, "\n  Commands of sonde:\n");
-	out_printf(o, "    %-16s %s\n", "dumps",
-		   "List, get, open and remove stored heap dumps; see sonde dumps --help");
-	out_printf(o, "    %-16s %s\n", "leaks",
-		   "Tell which stacks of a series of heap profiles grow; see sonde leaks --help");
-	out_printf(o, "    %-16s %s\n", "run",
-		   "Start a program with libsonde in it; see sonde run --help");
+	for (size_t i = 0; own_commands[i]; i++)
+		out_printf(o, "    %-16s %s; see sonde %s --help\n", own_commands[i]->name,
+			   own_commands[i]->what, own_commands[i]->name);
 }
 
 void usage_write_help(struct out *o)
