@@ -12,6 +12,7 @@ import contextlib
 import html
 import html.parser
 import http.client
+import json
 import os
 import re
 import shutil
@@ -35,7 +36,8 @@ HOSTILE = ['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "'+ale
 def serving(*args, env=None):
     """The port of a server, which is ended by Ctrl-C."""
     server = subprocess.Popen([SONDE, "-http=localhost:", "-no_browser", *map(str, args)], text=True,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env)
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              env={**os.environ, "XDG_CONFIG_HOME": str(TMP / "config"), **(env or {})})
     try:
         for line in server.stderr:
             found = re.fullmatch(r"Serving web UI on http://localhost:(\d+)\n", line)
@@ -160,7 +162,7 @@ def t_drawings_are_the_files_of_the_command_line():
 
 
 def t_without_dot_the_graph_says_what_is_missing():
-    with serving(PROM, env={**os.environ, "PATH": str(TMP)}) as port:
+    with serving(PROM, env={"PATH": str(TMP)}) as port:
         text = page(port, "/ui/", status=501)
         assert "may need to install graphviz" in text and "./flamegraph" in Reader(text).links
 
@@ -196,6 +198,49 @@ def t_everything_else_is_sent_to_the_pages_with_its_parameters():
             assert (got, headers["Location"]) == (status, to), (path, got, headers["Location"])
         for path in ("/ui/nope", "/ui//top", "/ui/../etc/passwd", "/ui/top/"):
             assert ask(port, path)[0] == 404, path
+
+
+# What the reference writes: all that is not false, 0 or "".
+DEFAULTS = {"unit": "minimum", "sort": "flat", "nodecount": -1, "nodefraction": 0.005,
+            "edgefraction": 0.001, "trim": True, "granularity": "functions"}
+
+
+@contextlib.contextmanager
+def settings(text):
+    folder = TMP / "saved/pprof"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "settings.json").write_text(text)
+    with serving(PROM, env={"XDG_CONFIG_HOME": str(TMP / "saved")}) as port:
+        yield port
+
+
+def configs_of(text):
+    """{name: (parameters, whether it is the current one)}"""
+    menu = re.search(r'aria-label="Configurations">(.*?)</nav>', text)
+    found = re.findall(r'<a href="\./top(.*?)"( aria-current="true")?>(.*?)</a>', menu[1]) if menu else []
+    return {html.unescape(name): (html.unescape(q), bool(here)) for q, here, name in found}
+
+
+def t_configurations_saved_by_the_reference_are_offered():
+    saved = [{"name": "one", **DEFAULTS, "focus": "tsdb", "granularity": "lines", "call_tree": True},
+             {"name": "all <b>", **{k: v for k, v in DEFAULTS.items() if k != "trim"}, "nodefraction": 0.25},
+             {"name": "nothing"}]
+    with settings(json.dumps({"configs": saved}, indent=2)) as port:
+        got = configs_of(page(port, "/ui/top", si="alloc_space", i="x"))
+        assert got == {"Default": ("?si=alloc_space", False),
+                       "one": ("?si=alloc_space&calltree=t&f=tsdb&g=lines", False),
+                       "all <b>": ("?si=alloc_space&nf=0.25&trim=f", False),
+                       "nothing": ("?si=alloc_space&n=0&nf=0&ef=0&trim=f", False)}, got
+        got = configs_of(page(port, "/ui/top", f="tsdb", g="lines", calltree="t"))
+        assert [n for n, (_, here) in got.items() if here] == ["one"], got
+        assert configs_of(page(port, "/ui/top"))["Default"] == ("?", True)
+
+
+def t_settings_that_cannot_be_read_are_said_to_be_so():
+    for text in ("{", "[]", '{"configs": 3}', '{"configs": [3, {"name": 4, "trim": "x", "nodecount": []}]}'):
+        with settings(text) as port:
+            got = page(port, "/ui/top")
+            assert ("could not parse settings" in got) == (text == "{"), (text, got[:3000])
 
 
 def t_errors_are_on_the_page():

@@ -28,6 +28,7 @@ static const char *const names[] = {
 	"json_string_value",
 	"json_string_length",
 	"json_integer_value",
+	"json_number_value",
 	"json_delete",
 };
 _Static_assert(sizeof(names) / sizeof(names[0]) == sizeof(calls) / sizeof(void *),

@@ -26,6 +26,7 @@ struct jansson_calls {
 	const char *(*string_value)(const json_t *string);
 	size_t (*string_length)(const json_t *string);
 	json_int_t (*integer_value)(const json_t *integer);
+	double (*number_value)(const json_t *number);
 	void (*destroy)(json_t *json); /* jansson_free() calls it */
 };
 

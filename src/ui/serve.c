@@ -11,6 +11,7 @@
 #include "base/xalloc.h"
 #include "ui/commands.h"
 #include "ui/options.h"
+#include "ui/settings.h"
 #include "ui/viewer.h"
 #include "ui/web-views.h"
 #include "web/web-server.h"
@@ -35,8 +36,10 @@ static void open_browser(const char *url, struct notify *n)
 int serve(const struct profile *p, const struct config *cfg, const struct source_options *so,
 	  struct notify *n, struct err *err)
 {
+	AUTO(freep) char *settings = settings_path();
 	struct web_views views = { .profile = p,
 				   .cfg = cfg,
+				   .settings = settings,
 				   .reporting = PTHREAD_MUTEX_INITIALIZER,
 				   .drawing = PTHREAD_MUTEX_INITIALIZER };
 	AUTO(freep) char *url = NULL;

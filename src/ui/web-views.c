@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/notify.h"
+#include "base/xalloc.h"
 #include "profile/encode.h"
 #include "profile/profile.h"
 #include "render/render.h"
@@ -16,6 +17,7 @@
 #include "ui/commands.h"
 #include "ui/options.h"
 #include "ui/picture.h"
+#include "ui/settings.h"
 #include "web/page.h"
 #include "web/web-server.h"
 
@@ -24,7 +26,7 @@
 enum { OK = 200, BAD_REQUEST = 400, NOT_FOUND = 404, NOT_IMPLEMENTED = 501 };
 
 /* Rows of a table, as in the reference; and what a browser can still show. */
-enum { TOP_ROWS = 500, LARGEST_BODY = 64 << 20, ARGS_BUDGET = 1 << 20 };
+enum { TOP_ROWS = 500, LARGEST_BODY = 64 << 20, ARENA_BUDGET = 64 << 20 };
 
 /* One request on its way to an answer. */
 struct visit {
@@ -173,13 +175,110 @@ static int make_report(struct visit *v, enum report_kind kind, bool has_param, s
 			  has_param ? web_arg(v->rq, "f") : NULL, &v->cfg, &v->notify, err);
 }
 
+/* ------------------------------------------------------------------ saved configurations */
+
+/* What a URL has for an option: nothing for its default, one letter for a boolean. */
+static struct str url_value(const struct option *o, const struct config *cfg, struct arena *a)
+{
+	struct str value;
+	struct out text;
+
+	if (option_is_default(o, cfg))
+		return STR("");
+	out_init(&text, 0);
+	option_get(o, cfg, &text);
+	value = xarena_str(a, out_view(&text));
+	out_release(&text);
+	if (o->type == OPTION_BOOL)
+		value.n = 1;
+	return xarena_str(a, value);
+}
+
+static bool is_saved(const struct option *o)
+{
+	return o->url && option_is_stored(o);
+}
+
+/* Whether the parameter 'name' is one of an option that is saved. */
+static bool is_replaced(const char *name)
+{
+	for (const struct option *o = config_options; o->name; o++) {
+		if (is_saved(o) && strcmp(o->url, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The request as it would be with 'saved'.  '*same' tells that nothing would change. */
+static void replace_args(struct visit *v, const struct config *saved, struct web_request *to,
+			 bool *same)
+{
+	*to = (struct web_request){ .path = v->rq->path };
+	*same = true;
+	for (size_t i = 0; i < v->rq->nargs; i++) {
+		if (!is_replaced(v->rq->args[i].name))
+			to->args[to->nargs++] = v->rq->args[i];
+	}
+	for (const struct option *o = config_options; o->name; o++) {
+		struct str value;
+
+		if (!is_saved(o))
+			continue;
+		value = url_value(o, saved, &v->arena);
+		*same = *same && str_is(value, web_arg(v->rq, o->url));
+		if (value.n && to->nargs < WEB_ARGS)
+			to->args[to->nargs++] = (struct web_arg){ o->url, value.p };
+	}
+}
+
+static struct page_config offer(struct visit *v, const struct saved_config *saved)
+{
+	struct page_config c = { .name = saved->name };
+	struct web_request rq;
+	struct out query;
+
+	replace_args(v, &saved->cfg, &rq, &c.current);
+	out_init(&query, 0);
+	web_query(&rq, NULL, NULL, STR(""), &query);
+	c.query = xarena_str(&v->arena, query.n ? out_view(&query) : STR("?"));
+	out_release(&query);
+	return c;
+}
+
+/* "Default" and those of the file.  Of several that are the same, the last is the current one. */
+static void offer_configs(struct visit *v, struct page *pg)
+{
+	struct saved_config none = { .name = "Default" };
+	struct page_config *list;
+	struct settings s;
+	struct err err;
+	bool found = false;
+
+	if (settings_read(&s, v->views->settings, &v->arena, &err) != 0) {
+		notify_warn(&v->notify, "%s", err.msg);
+		return;
+	}
+	if (s.n == 0)
+		return;
+	config_init(&none.cfg);
+	list = xarena(&v->arena, s.n + 1, sizeof(*list));
+	list[0] = offer(v, &none);
+	for (size_t i = 0; i < s.n; i++)
+		list[i + 1] = offer(v, &s.at[i]);
+	for (size_t i = s.n + 1; i-- > 0; found = found || list[i].current)
+		list[i].current = list[i].current && !found;
+	pg->configs = list;
+	pg->nconfigs = s.n + 1;
+}
+
 static void show_page(struct visit *v, const struct view *view)
 {
-	struct page pg = { v->rq, v->views->profile, NULL, view->path + 1, { 0 } };
+	struct page pg = { v->rq, v->views->profile, NULL, view->path + 1, { 0 }, NULL, 0 };
 	struct out *o = &v->reply->body;
 	struct err err = { "" };
 	int rc = make_report(v, view->kind, view->has_param, &err);
 
+	offer_configs(v, &pg);
 	pg.report = v->report;
 	pg.warnings = out_view(&v->warnings);
 	page_begin(&pg, o);
@@ -299,7 +398,7 @@ void web_views_answer(const struct web_request *rq, struct web_reply *reply, voi
 	};
 
 	v.cfg = *v.views->cfg;
-	arena_init(&v.arena, ARGS_BUDGET);
+	arena_init(&v.arena, ARENA_BUDGET);
 	out_init(&v.warnings, 0);
 	answer(&v);
 	if (v.report)

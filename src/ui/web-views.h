@@ -18,6 +18,7 @@ struct web_request;
 struct web_views {
 	const struct profile *profile;
 	const struct config *cfg;  /* of the command line: what parameters of a URL start from */
+	const char *settings;      /* file of saved configurations, or NULL: settings.h */
 	pthread_mutex_t reporting; /* one report at a time: each uses all processors */
 	pthread_mutex_t drawing;   /* one layout at a time: each may take half of the memory */
 };

@@ -129,6 +129,23 @@ static void put_sample_types(struct out *o, const struct page *pg)
 	out_text(o, "</nav>\n");
 }
 
+static void put_configs(struct out *o, const struct page *pg)
+{
+	if (pg->nconfigs == 0)
+		return;
+	out_text(o, "<nav aria-label=\"Configurations\"><span class=\"what\">Config</span>");
+	for (size_t i = 0; i < pg->nconfigs; i++) {
+		const struct page_config *c = &pg->configs[i];
+
+		out_printf(o, " <a href=\"./%s", pg->view);
+		xml_escape(o, c->query);
+		out_text(o, c->current ? "\" aria-current=\"true\">" : "\">");
+		put_safe(o, str_of(c->name));
+		out_text(o, "</a>");
+	}
+	out_text(o, "</nav>\n");
+}
+
 static bool has_field(const char *name)
 {
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
@@ -205,6 +222,7 @@ void page_begin(const struct page *pg, struct out *o)
 	out_text(o, "</h1>\n");
 	put_views(o, pg);
 	put_sample_types(o, pg);
+	put_configs(o, pg);
 	put_refine(o, pg);
 	put_details(o, &l);
 	out_text(o, "</header>\n<main>\n");

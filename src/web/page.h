@@ -11,10 +11,20 @@
 
 #include "base/str.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct out;
 struct profile;
 struct report;
 struct web_request;
+
+/* A configuration that has been saved under a name. */
+struct page_config {
+	const char *name;
+	struct str query; /* "?..." of the link that has it */
+	bool current;     /* it is what the page shows */
+};
 
 struct page {
 	const struct web_request *rq;
@@ -22,6 +32,8 @@ struct page {
 	struct report *report;         /* NULL: none could be made */
 	const char *view;              /* its path, without the slash */
 	struct str warnings;           /* lines */
+	const struct page_config *configs;
+	size_t nconfigs;
 };
 
 extern const char page_style[]; /* the style sheet: "style.css" for page_begin() */
