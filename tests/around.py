@@ -128,6 +128,39 @@ def t_the_sidecar_watches_where_the_preset_serves():
         assert c["args"] == ["watch", "--to", "kube:", "--prefix", "p", f"http://localhost:{port}"], c
 
 
+def t_the_patch_merges_into_what_is_there():
+    there = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: main, namespace: shop}
+spec:
+  selector: {matchLabels: {app: main}}
+  template:
+    metadata: {labels: {app: main}}
+    spec:
+      containers:
+      - {name: main, image: "main:1", env: [{name: A, value: b}]}
+      - {name: proxy, image: "proxy:1"}
+"""
+    (TMP / "there.yaml").write_text(there)
+    (TMP / "patch.yaml").write_text(manifest("--name", "main", "--container", "main", "env", "sidecar"))
+    out = kubectl("patch", "--local", "-f", TMP / "there.yaml", "--type", "strategic", "--patch-file",
+                  TMP / "patch.yaml", "-o", "yaml")
+    containers = {c["name"]: c for c in yaml(out)[0]["spec"]["template"]["spec"]["containers"]}
+    assert set(containers) == {"main", "proxy", "sonded"}, out
+    assert containers["main"]["image"] == "main:1"
+    assert {"A", "ENABLE_PROFILER"} <= {e["name"] for e in containers["main"]["env"]}, out
+
+
+def t_the_sidecar_keeps_dumps_that_can_be_opened():
+    env = clean_env() | kube().environment() | {"HOME": str(TMP)}
+    with profiled() as (url, _):
+        port = url.rsplit(":", 1)[1]
+        [d] = yaml(manifest("--port", port, "--prefix", "beside", "sidecar"))
+        words = d["spec"]["template"]["spec"]["containers"][0]["args"]
+        run(SONDED, *words, "--above", "1", "--looks", "1", env=env)
+        assert b"File: sleep" in run(SONDE, "-top", "kube:///beside", env=env).stdout
+
+
 def t_the_values_are_set_in_as_helm_needs_them():
     [v] = yaml(manifest("--chart", "voltha-adapter-openonu", "--container", "adapter_open_onu_go", "--image", "a/b",
                         "--tag", "hh-dev-profile", "values"))
