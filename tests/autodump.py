@@ -370,12 +370,13 @@ def t_what_is_started_gets_a_clean_place():
 
 
 def t_the_program_may_end_while_it_is_stored():
-    out = TMP / "later"
-    sonded = fake_sonded("sonded-slow", "cat > /dev/null", "sleep 2", f"echo done > {out}")
+    begun, out = TMP / "begun", TMP / "later"
+    sonded = fake_sonded("sonded-slow", f"cat > {begun}", "sleep 2", f"echo done > {out}")
     with Host(SONDE_DUMP_ABOVE=10 * MB, SONDED=sonded) as h:
         h.ask(f"grow {20 * MB}")
         until("the store", lambda: "storing a heap dump" in h.said())
-        until("a process beside it", lambda: children_of(h.p.pid))
+        until("a process beside it", begun.exists)
+        assert children_of(h.p.pid), "nobody waits for it"
         assert h.ask("children") == [0, 0, -1, 1]
         began = time.monotonic()
         h.p.stdin.close()

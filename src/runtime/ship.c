@@ -17,6 +17,7 @@
 #include <linux/wait.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -30,7 +31,7 @@ enum {
 	KILLED = 128, /* and the signal */
 	FILES_MOST = 1 << 20,
 };
-static const uint64_t longest = 600000000000; /* ns */
+static const uint64_t longest = 600000000000, last_wait = 300000000; /* ns */
 
 static struct {
 	char program[PATH_MAX];
@@ -45,7 +46,8 @@ static struct {
 	int dump, report; /* files, as the next process finds them */
 	char *args[ARGS + 1];
 	char texts[ARG_BYTES];
-	volatile int status; /* -1: not known yet */
+	atomic_uint launched; /* futex: 1 when the program has begun, or cannot */
+	volatile int status;  /* -1: not known yet */
 } ship;
 
 /* --- finding the program, keeping the environment ----------------------------------------- */
@@ -270,6 +272,7 @@ static int stand_between(void *host)
 	reset_signals();
 	set_files();
 	pid = clone(become_program, ship.stacks + STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+	sonde__futex_set(&ship.launched, 1);
 	ship.status = pid > 0 ? wait_for(pid) : NOT_STARTED;
 	return ship.status;
 }
@@ -350,6 +353,7 @@ static int start(const struct sonde__fd *report)
 		sonde__syscall(SYS_lseek, ship.dump, 0, SEEK_SET, 0, 0, 0);
 	ship.report = report->fd;
 	ship.status = -1;
+	atomic_store(&ship.launched, 0);
 	ship.until = sonde__now() + longest;
 	/* No signal at its end, and none of ours to be seen by wait(): no SIGCHLD in the flags. */
 	pid = clone(stand_between, ship.stacks + 2 * (size_t)STACK, CLONE_VM, &host);
@@ -423,10 +427,14 @@ bool sonde__ship_ended(int *status, char *text, size_t cap)
 
 void sonde__ship_leave(void)
 {
+	uint64_t until = sonde__now() + last_wait;
 	int unused;
 
 	if (!ship.pid)
 		return;
+	/* Who has not begun would never begin. */
+	while (!atomic_load(&ship.launched) && sonde__now() < until)
+		sonde__futex_wait(&ship.launched, 0, last_wait);
 	sonde__syscall(SYS_kill, ship.pid, SIGKILL, 0, 0, 0, 0);
 	sonde__syscall(SYS_wait4, ship.pid, (long)&unused, __WCLONE, 0, 0, 0);
 	sonde__ship_forget();
