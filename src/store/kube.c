@@ -142,12 +142,13 @@ static void read_answer(const struct jansson_calls *j, const struct http_respons
 	keep_harmless(out->reason, sizeof(out->reason), kube_text(out->json, "reason"));
 }
 
-/* 'rq' has what is asked for; where and who we are is added. */
-static int send_request(const struct kube *k, struct str path, struct http_request *rq,
+/* 'what' is asked for; where, and who we are, is added. */
+static int send_request(const struct kube *k, struct str path, const struct http_request *what,
 			struct http_response *rs, struct err *err)
 {
 	AUTO(freep) char *url = mem_printf("%s%.*s", k->server, STR_ARG(path));
 	AUTO(freep) char *auth = NULL;
+	struct http_request rq = *what;
 	const char *headers[4] = { NULL };
 	size_t n = 0;
 	int rc;
@@ -157,17 +158,17 @@ static int send_request(const struct kube *k, struct str path, struct http_reque
 		return rc;
 	if (auth)
 		headers[n++] = auth;
-	if (rq->body.n)
+	if (rq.body.n)
 		headers[n] = "Content-Type: application/json";
-	rq->url = url;
-	rq->headers = headers;
-	rq->tls = (struct http_tls){ k->cert, k->key, k->ca, k->insecure };
-	rq->proxy = k->proxy;
-	rq->stop = k->stop;
-	return http_fetch(rq, rs, err);
+	rq.url = url;
+	rq.headers = headers;
+	rq.tls = (struct http_tls){ k->cert, k->key, k->ca, k->insecure };
+	rq.proxy = k->proxy;
+	rq.stop = k->stop;
+	return http_fetch(&rq, rs, err);
 }
 
-int kube_send(const struct kube *k, struct str path, struct http_request *rq,
+int kube_send(const struct kube *k, struct str path, const struct http_request *rq,
 	      struct http_response *rs, struct err *err)
 {
 	int rc = send_request(k, path, rq, rs, err);
@@ -191,8 +192,8 @@ int kube_call(const struct kube *k, struct http_line *line, const char *method, 
 		.max_body = ANSWER_MAX,
 		.line = line,
 	};
+	struct http_response rs = { 0 };
 	const struct jansson_calls *j;
-	struct http_response rs;
 	int rc = jansson_load(&j, err);
 
 	*out = (struct kube_answer){ 0 };

@@ -57,7 +57,7 @@ int kube_call(const struct kube *k, struct http_line *line, const char *method, 
  * A request for anything else, whose method, body and limits 'rq' has: the answer as it came.  401
  * and failures are as above.
  */
-int kube_send(const struct kube *k, struct str path, struct http_request *rq,
+int kube_send(const struct kube *k, struct str path, const struct http_request *rq,
 	      struct http_response *rs, struct err *err);
 
 /*
