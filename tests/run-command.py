@@ -91,6 +91,8 @@ def at_a_terminal(*args, keys):
     """Waits for "ready", types, and returns what is shown and the status."""
     pid, terminal = pty.fork()
     if pid == 0:
+        for sig in signal.SIGINT, signal.SIGQUIT:  # a test run in the background ignores both
+            signal.signal(sig, signal.SIG_DFL)
         os.execve(SONDE, [SONDE, "run", *args], clean(SONDE_LOG=str(TMP / "log")))
     shown = b""
     while b"ready" not in shown:
