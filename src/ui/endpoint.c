@@ -53,6 +53,8 @@ static struct str cut_path(struct str path)
 	ptrdiff_t at = str_find(path, str_of(pprof));
 	size_t query = 0;
 
+	if (path.n == 0)
+		return STR("");
 	while (query < path.n && path.p[query] != '?')
 		query++;
 	path.n = at >= 0 ? (size_t)at : query;
@@ -63,8 +65,8 @@ static struct str cut_path(struct str path)
 
 static int find_url(struct endpoint *e, const char *where, struct reach *to, struct err *err)
 {
-	struct url_adjusted at;
-	struct url u;
+	struct url_adjusted at = { .seconds = 0 };
+	struct url u = { .omit_host = false };
 	int rc = url_adjust(str_of(where), 0, 0, &e->a, &at);
 
 	if (rc == 0)
@@ -243,7 +245,10 @@ static int get_profile(const struct reach *to, const char *path, struct profile 
 	if (rc == 0)
 		rc = profile_decode((struct str){ b.p, b.n }, NULL, NULL, p, err);
 	file_bytes_release(&b);
-	return rc < 0 ? err_wrap(err, -EBADMSG, "what came is no profile") : 0;
+	if (rc == 0)
+		return 0;
+	(void)err_wrap(err, rc, "what came is no profile");
+	return -EBADMSG;
 }
 
 /* By what is in it: files with the names of Go, or our library. */
