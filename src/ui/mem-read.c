@@ -234,16 +234,26 @@ static struct str readable_name(struct arena *a, int pid)
 	return str_trim((struct str){ to, n });
 }
 
+/* Pages in memory: the second number of statm; 0 if it is none. */
+static uint64_t resident(struct str statm)
+{
+	struct str word = STR("");
+	uint64_t pages = 0;
+
+	for (int i = 0; i < 2; i++)
+		if (!str_field(&statm, &word))
+			return 0;
+	return read_number(word, &pages) ? pages : 0;
+}
+
 /* False if there is no such process any more, or it has no memory: the kernel's. */
 static bool read_process(struct mem_group *g, struct mem_process *p)
 {
-	struct str statm, word;
-	uint64_t pages = 0;
+	uint64_t pages;
 
 	if (!mem_parse_rollup(read_text(&g->a, "/proc/%d/smaps_rollup", p->pid), p)) {
-		statm = read_text(&g->a, "/proc/%d/statm", p->pid);
-		if (!str_field(&statm, &word) || !str_field(&statm, &word) ||
-		    !read_number(word, &pages) || pages == 0)
+		pages = resident(read_text(&g->a, "/proc/%d/statm", p->pid));
+		if (pages == 0)
 			return false;
 		p->rss = pages * (uint64_t)sysconf(_SC_PAGESIZE);
 		p->no_pss = true;

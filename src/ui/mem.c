@@ -204,7 +204,7 @@ static int show(const struct args *args, compare_fn *order, bool screen, struct 
 	struct out o;
 
 	rc = mem_read(what, &g, err);
-	if (rc == 0 && g.n)
+	if (rc == 0 && g.n && order)
 		qsort(g.processes, g.n, sizeof(*g.processes), order);
 	if (isatty(STDOUT_FILENO))
 		terminal_size(&columns, &rows);
