@@ -84,13 +84,14 @@ static int grow(struct reader *r, struct level *l)
 /* Puts a node where the reader is. */
 static int place(struct reader *r, struct yaml *y)
 {
-	struct level *l = &r->levels[r->depth - 1];
+	struct level *l;
 	int rc = 0;
 
 	if (r->depth == 0) {
 		r->root = y;
 		return 0;
 	}
+	l = &r->levels[r->depth - 1];
 	if (l->node->kind == YAML_MAP && !l->has_key) {
 		if (y->kind != YAML_TEXT)
 			return wrong(r, y->line - 1, "a key must be a text");

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/out.h"
+#include "base/par.h"
 #include "base/xalloc.h"
 #include "store/crypto.h"
 
@@ -15,7 +16,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-enum { BATCH = 32, OWNER_MAX = 16, TRIES = 3 };
+enum { BATCH = 64, OWNER_MAX = 16, TRIES = 3 };
 static const size_t memory = (size_t)1 << 30;
 
 /* A writer at work. */
@@ -305,22 +306,49 @@ static uint64_t next_generation(const struct record *r)
 	return most + 1;
 }
 
-static int describe(struct work *k, const struct dump *about, struct str bytes, struct dump *d,
-		    struct err *err)
+/* The checksum is worked out while the chunks are on their way. */
+struct sum {
+	struct par_task task;
+	struct str bytes;
+	char hex[SHA256_HEX + 1];
+	struct err err;
+	int rc;
+};
+
+static void work_out(void *ctx)
+{
+	struct sum *sum = ctx;
+
+	sum->rc = sha256_hex(sum->bytes, sum->hex, &sum->err);
+}
+
+static struct dump describe(struct work *k, const struct dump *about, struct str bytes)
 {
 	size_t size = k->w->chunk_bytes ? k->w->chunk_bytes : DUMPS_CHUNK;
-	char hex[SHA256_HEX + 1];
-	int rc = sha256_hex(bytes, hex, err);
+	struct dump d = *about;
 
-	*d = *about;
-	d->generation = next_generation(&k->r);
-	d->length = bytes.n;
-	d->chunks = (bytes.n + size - 1) / size;
-	d->counted = true;
-	d->stored = now(k->w);
-	d->sha256 = rc == 0 ? xarena_str(k->a, str_of(hex)) : STR("");
-	d->names = xarena_printf(k->a, "%.*s-heap-g%" PRIu64 "-%.*s-", STR_ARG(k->r.prefix),
-				 d->generation, STR_ARG(k->w->owner));
+	d.generation = next_generation(&k->r);
+	d.length = bytes.n;
+	d.chunks = (bytes.n + size - 1) / size;
+	d.counted = true;
+	d.stored = now(k->w);
+	d.names = xarena_printf(k->a, "%.*s-heap-g%" PRIu64 "-%.*s-", STR_ARG(k->r.prefix),
+				d.generation, STR_ARG(k->w->owner));
+	return d;
+}
+
+static int put_summed(struct work *k, const struct store_chunk *chunks, struct str bytes,
+		      struct dump *d, struct err *err)
+{
+	struct sum sum = { .bytes = bytes };
+	int rc;
+
+	par_start(&sum.task, work_out, &sum);
+	rc = put_chunks(k, chunks, d->chunks, err);
+	par_wait(&sum.task);
+	if (rc == 0 && sum.rc < 0)
+		rc = err_set(err, sum.rc, "%s", sum.err.msg);
+	d->sha256 = xarena_str(k->a, str_of(sum.hex));
 	return rc;
 }
 
@@ -410,12 +438,11 @@ int dumps_put(struct store *s, struct str prefix, const struct dumps_writer *w,
 	rc = check(prefix, w, bytes, err);
 	if (rc == 0)
 		rc = take_lock(&k, prefix, err);
-	if (rc == 0)
-		rc = describe(&k, about, bytes, &d, err);
 	if (rc != 0)
 		return rc;
+	d = describe(&k, about, bytes);
 	chunks = cut(&k, &d, bytes);
-	rc = put_chunks(&k, chunks, d.chunks, err);
+	rc = put_summed(&k, chunks, bytes, &d, err);
 	if (rc < 0) {
 		remove_chunks(&k, chunks, d.chunks);
 		(void)give_lock(&k, NULL);

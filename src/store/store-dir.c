@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/par.h"
 #include "base/xalloc.h"
 #include "store/jansson.h"
 #include "store/store.h"
@@ -19,11 +20,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
-enum { RECORD_MAX = 4 << 20, CHUNK_MAX = 16 << 20, BATCH_MAX = 64 };
+enum { RECORD_MAX = 4 << 20, CHUNK_MAX = 16 << 20, BATCH_MAX = 64, WAITERS = PAR_MOST };
 static const char lock_name[] = ".lock";
 static const char temporary[] = ".temporary.";
 
@@ -115,24 +117,53 @@ static int sync_dir(const struct dir_store *d, struct err *err)
 	return fsync(d->fd) == 0 ? 0 : failed(d, err, "write", STR("."), -errno);
 }
 
+/*
+ * Files that wait for the disk.  Several threads wait at once, because the file system then writes
+ * its journal once for many of them.
+ */
+struct settling {
+	const struct dir_store *d;
+	const struct store_chunk *chunks;
+	int fds[BATCH_MAX];
+	size_t n;
+	atomic_size_t next;
+	int codes[WAITERS];
+	struct err errors[WAITERS];
+};
+
+static void settle_share(int i, void *ctx)
+{
+	struct settling *s = ctx;
+
+	for (;;) {
+		size_t at = atomic_fetch_add(&s->next, 1);
+		int rc;
+
+		if (at >= s->n)
+			return;
+		rc = settle(s->d, s->fds[at], s->chunks[at].name,
+			    s->codes[i] == 0 ? &s->errors[i] : NULL);
+		s->codes[i] = s->codes[i] == 0 ? rc : s->codes[i];
+	}
+}
+
 static int put_some(const struct dir_store *d, const struct store_chunk *chunks, size_t n,
 		    struct err *err)
 {
-	int fds[BATCH_MAX];
-	size_t written = 0;
+	struct settling s = { .d = d, .chunks = chunks };
 	int rc = 0;
 
-	while (written < n && rc >= 0) {
-		rc = write_temp(d, chunks[written].name, chunks[written].bytes, err);
+	while (s.n < n && rc >= 0) {
+		rc = write_temp(d, chunks[s.n].name, chunks[s.n].bytes, err);
 		if (rc >= 0)
-			fds[written++] = rc;
+			s.fds[s.n++] = rc;
 	}
 	rc = rc < 0 ? rc : 0;
-	for (size_t i = 0; i < written; i++) {
-		int settled = settle(d, fds[i], chunks[i].name, rc == 0 ? err : NULL);
-
-		rc = rc == 0 ? settled : rc;
-	}
+	if (s.n)
+		par_run(s.n < WAITERS ? (int)s.n : WAITERS, settle_share, &s);
+	for (int i = 0; i < WAITERS && rc == 0; i++)
+		if (s.codes[i] < 0)
+			rc = err_set(err, s.codes[i], "%s", s.errors[i].msg);
 	return rc;
 }
 
