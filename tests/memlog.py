@@ -303,6 +303,7 @@ def check_line(line):
     process = json.loads(e["platform"])
     assert process["rss"] // MIB == int(e["pRSS"]) and process["vms"] // MIB == int(e["pVMS"]), line
     assert int(e["pHWM"]) >= int(e["pRSS"]) - 1 and int(e["pData"]) > 0, line
+    assert int(e["pData"]) <= int(e["pVMS"]), f"from two moments: {line}"
     assert process["data"] > 0 and process["rss"] > 0, line
     return e
 

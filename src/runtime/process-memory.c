@@ -14,7 +14,7 @@
 #include <sys/auxv.h>
 #include <sys/resource.h>
 
-enum { STATUS_MAX = 4 << 20 }; /* it lists the user's groups, too */
+enum { STATUS_MAX = 4 << 20, TRIES = 3 }; /* the status lists the user's groups, too */
 
 /* The number at 'text'; 'end' is behind it. */
 static uint64_t read_number(const char *text, const char **end)
@@ -65,13 +65,16 @@ static uint64_t value_of(const char *status, const char *key)
 	return line ? read_number(line + strlen(key), &line) * 1024 : 0;
 }
 
-static void read_status(struct sonde__process_memory *m)
+/* The size of the process as it was then, which tells whether it is the same moment as statm's. */
+static uint64_t read_status(struct sonde__process_memory *m)
 {
 	size_t mapped;
 	char *text = slurp("/proc/self/status", &mapped, &m->status_error);
+	uint64_t size;
 
 	if (!text)
-		return;
+		return m->vms;
+	size = value_of(text, "\nVmSize:");
 	m->hwm = value_of(text, "\nVmHWM:");
 	m->vmdata = value_of(text, "\nVmData:");
 	m->stack = value_of(text, "\nVmStk:");
@@ -79,6 +82,7 @@ static void read_status(struct sonde__process_memory *m)
 	m->swap = value_of(text, "\nVmSwap:");
 	m->anon = value_of(text, "\nRssAnon:");
 	sonde__unmap(text, mapped);
+	return size;
 }
 
 void sonde__process_memory(struct sonde__process_memory *m)
@@ -86,8 +90,13 @@ void sonde__process_memory(struct sonde__process_memory *m)
 	struct rusage usage = { 0 };
 
 	*m = (struct sonde__process_memory){ 0 };
-	read_statm(m);
-	read_status(m);
+	/* Two files are two moments: a thread that starts in between makes the data larger than
+	 * all. */
+	for (int i = 0; i < TRIES; i++) {
+		read_statm(m);
+		if (read_status(m) == m->vms)
+			break;
+	}
 	m->max_rss = m->hwm;
 	if (sonde__guard_is_filtered())
 		return;
