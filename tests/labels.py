@@ -157,7 +157,11 @@ def t_a_forked_child_has_the_labels_and_sets_its_own():
 
 def t_threads_show_their_labels():
     with labelled("cpu") as (port, _):
-        file = profile(port, "goroutine")
+        for _ in range(100):  # until the thread that labels itself has run
+            file = profile(port, "goroutine")
+            if any("tenant" in labels for _, labels in samples(file)):
+                break
+            time.sleep(0.05)
         texts = [guest.fetch(port, f"/debug/pprof/goroutine?debug={n}")[1].decode() for n in (1, 2)]
     got = [labels for _, labels in samples(file)]
     assert sorted(labels.get("tenant", "") for labels in got) == ["", "acme"], got

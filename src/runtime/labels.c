@@ -52,8 +52,7 @@ static atomic_uint key_count;
 
 static struct sonde__lock lock;
 /* Under the lock. */
-static char *chunk;
-static size_t chunk_used, chunks;
+static struct sonde__room room = { .chunk = CHUNK, .most = CHUNKS };
 
 static uint64_t hash_of(const void *data, size_t n)
 {
@@ -95,19 +94,7 @@ static bool is_same(uint32_t number, const void *key)
 
 static struct thing *take_room(size_t n)
 {
-	size_t bytes = (sizeof(struct thing) + n + 7) & ~(size_t)7;
-
-	if (!chunk || chunk_used + bytes > CHUNK) {
-		char *fresh = chunks < CHUNKS ? sonde__map(CHUNK) : NULL;
-
-		if (!fresh)
-			return NULL;
-		chunk = fresh;
-		chunk_used = 0;
-		chunks++;
-	}
-	chunk_used += bytes;
-	return (struct thing *)(void *)(chunk + chunk_used - bytes);
+	return sonde__room_take(&room, (sizeof(struct thing) + n + 7) & ~(size_t)7);
 }
 
 static bool has_directory(struct table *t)

@@ -92,6 +92,21 @@ void sonde__discard(void *p, size_t bytes)
 	atomic_fetch_sub_explicit(&sonde__stats.own_bytes, size, memory_order_relaxed);
 }
 
+void *sonde__room_take(struct sonde__room *r, size_t bytes)
+{
+	if (!r->at || r->used + bytes > r->chunk) {
+		char *fresh = r->chunks < r->most ? sonde__map(r->chunk) : NULL;
+
+		if (!fresh)
+			return NULL;
+		r->at = fresh;
+		r->used = 0;
+		r->chunks++;
+	}
+	r->used += bytes;
+	return r->at + r->used - bytes;
+}
+
 static uint64_t read_clock(clockid_t clock)
 {
 	struct timespec t = { 0 };

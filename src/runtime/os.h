@@ -25,6 +25,15 @@ void sonde__unmap(void *p, size_t bytes);
  */
 void sonde__discard(void *p, size_t bytes);
 
+/* Room that is never given back, taken piece by piece from chunks; the caller has a lock. */
+struct sonde__room {
+	size_t chunk, most; /* bytes of a chunk, and how many there may be */
+	char *at;           /* private, as are the others */
+	size_t used, chunks;
+};
+/* NULL when it is used up, or there is no memory. */
+void *sonde__room_take(struct sonde__room *r, size_t bytes);
+
 /* Handler-safe. */
 uint64_t sonde__now(void);        /* CLOCK_MONOTONIC, ns */
 uint64_t sonde__thread_cpu(void); /* CPU time of this thread, ns */

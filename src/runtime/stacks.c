@@ -27,8 +27,7 @@ static struct sonde__lookup lookup;
 static struct sonde__lock lock;
 
 /* Under the lock. */
-static char *chunk;
-static size_t chunk_used, chunks;
+static struct sonde__room room = { .chunk = CHUNK, .most = CHUNKS };
 
 struct key {
 	const uint64_t *pcs;
@@ -72,21 +71,6 @@ static bool is_same(uint32_t id, const void *key)
 	       memcmp(s->pcs, k->pcs, k->n * sizeof(*k->pcs)) == 0;
 }
 
-static struct sonde__stack *take_room(size_t bytes)
-{
-	if (!chunk || chunk_used + bytes > CHUNK) {
-		char *fresh = chunks < CHUNKS ? sonde__map(CHUNK) : NULL;
-
-		if (!fresh)
-			return NULL;
-		chunk = fresh;
-		chunk_used = 0;
-		chunks++;
-	}
-	chunk_used += bytes;
-	return (struct sonde__stack *)(void *)(chunk + chunk_used - bytes);
-}
-
 static const struct sonde__stack **page_for(uint32_t id)
 {
 	size_t at = (id - 1) / PER_PAGE;
@@ -109,7 +93,7 @@ static uint32_t add(const struct key *k)
 	struct sonde__stack *s = NULL;
 
 	if (page && sonde__lookup_reserve(&lookup, LOOKUP_MAX))
-		s = take_room(sizeof(*s) + k->n * sizeof(*k->pcs));
+		s = sonde__room_take(&room, sizeof(*s) + k->n * sizeof(*k->pcs));
 	if (!s)
 		return 0;
 	s->hash = k->hash;
