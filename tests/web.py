@@ -52,10 +52,10 @@ def serving(*args, env=None):
         assert server.wait(LIMIT) == -signal.SIGINT, server.returncode
 
 
-def ask(port, path, host=None, method="GET"):
+def ask(port, path, host=None, method="GET", more=None):
     """(status, headers, body as text)"""
     c = http.client.HTTPConnection("localhost", port, timeout=LIMIT)
-    c.request(method, path, headers={"Host": host} if host else {})
+    c.request(method, path, headers={**({"Host": host} if host else {}), **(more or {})})
     r = c.getresponse()
     body = r.read()
     c.close()
@@ -274,13 +274,30 @@ def t_only_questions():
 
 def t_every_answer_has_strict_headers():
     with serving(PROM) as port:
-        for path in ("/", "/ui/", "/ui/top", "/ui/flamegraph.svg", "/ui/download", "/ui/nope", "/ui/style.css"):
+        for path in ("/", "/ui/", "/ui/top", "/ui/flamegraph.svg", "/ui/download", "/ui/nope", "/ui/static/page.css"):
             headers = ask(port, path)[1]
             assert "default-src 'none'" in headers["Content-Security-Policy"], path
             assert headers["X-Content-Type-Options"] == "nosniff", path
-            assert headers["Cache-Control"] == "no-store", path
-        assert "script" not in ask(port, "/ui/top")[1]["Content-Security-Policy"]
+            kept = "no-cache" if "static" in path else "no-store"
+            assert headers["Cache-Control"] == kept, path
+        policy = ask(port, "/ui/top")[1]["Content-Security-Policy"]
+        assert "script-src 'self';" in policy and "unsafe" not in policy, policy
         assert "sandbox allow-scripts;" in ask(port, "/ui/flamegraph.svg")[1]["Content-Security-Policy"]
+
+
+def t_what_pages_load_is_kept_by_the_browser():
+    with serving(PROM) as port:
+        links = re.findall(r'"\./(static/page\.[^"]*)"', page(port, "/ui/top"))
+        assert len(links) == 2, links
+        for link in links:
+            status, headers, body = ask(port, f"/ui/{link}")
+            assert status == 200 and len(body) > 100, (link, status)
+            assert "immutable" in headers["Cache-Control"], link
+            again = ask(port, f"/ui/{link}", more={"If-None-Match": headers["ETag"]})
+            assert (again[0], again[2]) == (304, ""), again
+            assert ask(port, f"/ui/{link}", more={"If-None-Match": '"old"'})[0] == 200
+        assert ask(port, "/ui/static/../page.js")[0] != 200
+        assert ask(port, "/ui/static/nope.js")[0] == 404
 
 
 def hostile_profile():
@@ -297,13 +314,14 @@ def hostile_profile():
 def t_names_are_text_and_nothing_else():
     known = {"html", "head", "meta", "title", "link", "body", "header", "h1", "nav", "a", "span", "form",
              "label", "input", "button", "details", "summary", "ul", "li", "main", "div", "table", "thead",
-             "tr", "th", "tbody", "td", "pre", "p", "iframe"}
+             "tr", "th", "tbody", "td", "pre", "p", "iframe", "script"}
     with serving("-symbolize=none", hostile_profile()) as port:
         for view in ("top", "peek", "flamegraph", "source", "disasm", ""):
             for args in ({}, {"f": "."}, {"f": HOSTILE[0]}, {"x": HOSTILE[1], HOSTILE[5]: "y"}):
                 text = ask(port, f"/ui/{view}?{urllib.parse.urlencode(args)}")[2]
                 read = Reader(text)
                 assert read.tags <= known and not read.handlers, (view, args, read.tags - known, read.handlers)
+                assert text.count("<script") == 1, view
                 assert all(link.startswith("./") for link in read.links), (view, read.links)
                 assert not re.search("[\u202a-\u202e\u2066-\u2069\0]", text), (view, args)
         drawing = xml.etree.ElementTree.fromstring(page(port, "/ui/flamegraph.svg"))

@@ -15,7 +15,8 @@ import sys
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
 LONGEST_FUNCTION = 80
 LONGEST_FILE = 800
-TEXT = {".c", ".h", ".py", ".md", ".txt", ".build", ".scd", ".json", ".yml", ".in", ""}
+TEXT = {".c", ".h", ".py", ".md", ".txt", ".build", ".scd", ".json", ".yml", ".in", ".ts", ".tsx", ".mjs",
+        ".css", ""}
 CODE = ("src", "include", "examples", "fuzz", "bench", "tests")
 
 # What each has in common: there is no way to use it that a reader need not check.
@@ -34,7 +35,7 @@ def files(*tops):
     """All our text files below these folders (or everywhere), outside build folders."""
     for top, dirs, names in os.walk(ROOT):
         rel = pathlib.Path(top).relative_to(ROOT)
-        dirs[:] = sorted(d for d in dirs if not d.startswith((".git", "build", "__pycache__"))
+        dirs[:] = sorted(d for d in dirs if not d.startswith((".git", "build", "__pycache__", "node_modules"))
                          and rel / d not in map(pathlib.Path, ("tests/golden", "tests/profiles",
                                                                "fuzz/corpus", "tests/srcroot")))
         for name in sorted(names):
@@ -77,7 +78,7 @@ def banned_functions():
 def licence_lines():
     for path in files():
         script = path.suffix == "" and path.read_bytes()[:2] == b"#!"
-        if path.suffix in (".c", ".h", ".py", ".build") or script or path.name == "Makefile":
+        if path.suffix in (".c", ".h", ".py", ".build", ".ts", ".tsx", ".mjs") or script or path.name == "Makefile":
             if "SPDX-License-Identifier: Apache-2.0" not in path.read_text():
                 yield f"{name(path)}: no SPDX line"
 
@@ -86,6 +87,9 @@ def file_headers():
     """A source opens with its own name and what it is for."""
     for path in sources():
         if not path.read_text().startswith(f"/*\n * {path.name} - "):
+            yield f"{name(path)}: does not open with '{path.name} - what it is for'"
+    for path in files("page", "tests"):
+        if path.suffix in (".ts", ".tsx", ".mjs") and not path.read_text().startswith(f"// {path.name} - "):
             yield f"{name(path)}: does not open with '{path.name} - what it is for'"
 
 
@@ -124,9 +128,9 @@ def function_length():
 
 
 def file_length():
-    for path in files("src"):
+    for path in files("src", "page"):
         n = len(path.read_text().splitlines())
-        if path.suffix in (".c", ".h") and n > LONGEST_FILE:
+        if path.suffix in (".c", ".h", ".ts", ".tsx", ".css") and n > LONGEST_FILE:
             yield f"{name(path)}: {n} lines"
 
 

@@ -113,7 +113,9 @@ static int show_disasm(struct visit *v, const struct page *pg, struct err *err)
 static int show_flame(struct visit *v, const struct page *pg, struct err *err)
 {
 	(void)err;
+	out_text(&v->reply->body, "<div data-view=\"flame\">");
 	page_drawing(pg, "flamegraph.svg", &v->reply->body);
+	out_text(&v->reply->body, "</div>");
 	return 0;
 }
 
@@ -347,10 +349,20 @@ static void send_profile(struct visit *v)
 	profile_write(v->views->profile, &v->reply->body);
 }
 
-static void send_style(struct visit *v)
+/* Under the tag that pages link to, a file never changes; and a part has it in its name. */
+static void send_file(struct visit *v, const char *name)
 {
-	v->reply->type = "text/css; charset=utf-8";
-	out_text(&v->reply->body, page_style);
+	for (const struct page_file *f = page_files; f->name; f++) {
+		if (strcmp(f->name, name) != 0)
+			continue;
+		v->reply->type = f->type;
+		v->reply->tag = f->tag;
+		v->reply->forever = strcmp(web_arg(v->rq, "v"), f->tag) == 0 ||
+				    strncmp(name, "chunk-", strlen("chunk-")) == 0;
+		out_bytes(&v->reply->body, f->p, f->n);
+		return;
+	}
+	say(v->reply, NOT_FOUND, "404 page not found");
 }
 
 /* ------------------------------------------------------------------ paths */
@@ -378,8 +390,8 @@ static void answer_alone(struct visit *v)
 
 static void answer(struct visit *v)
 {
-	if (strcmp(v->rq->path, "/style.css") == 0) {
-		send_style(v);
+	if (strncmp(v->rq->path, "/static/", strlen("/static/")) == 0) {
+		send_file(v, v->rq->path + strlen("/static/"));
 		return;
 	}
 	if (strcmp(v->rq->path, "/graph.svg") == 0) {

@@ -207,6 +207,24 @@ static void put_details(struct out *o, const struct legend *l)
 	out_text(o, "</ul></details>\n");
 }
 
+static const char *tag_of(const char *name)
+{
+	for (const struct page_file *f = page_files; f->name; f++) {
+		if (strcmp(f->name, name) == 0)
+			return f->tag;
+	}
+	return "";
+}
+
+/* With their tags, so that a browser can keep them for as long as it likes. */
+static void put_files(struct out *o)
+{
+	out_printf(o, "<link rel=\"stylesheet\" href=\"./static/page.css?v=%s\">",
+		   tag_of("page.css"));
+	out_printf(o, "<script type=\"module\" src=\"./static/page.js?v=%s\"></script>",
+		   tag_of("page.js"));
+}
+
 void page_begin(const struct page *pg, struct out *o)
 {
 	struct legend l = { 0 };
@@ -216,8 +234,9 @@ void page_begin(const struct page *pg, struct out *o)
 	out_text(o, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
 	put_title(o, &l);
 	out_text(o, "</title><meta name=\"viewport\" content=\"width=device-width, "
-		    "initial-scale=1\"><link rel=\"stylesheet\" href=\"./style.css\"></head>\n"
-		    "<body><header><h1>");
+		    "initial-scale=1\">");
+	put_files(o);
+	out_text(o, "</head>\n<body><header><h1>");
 	put_title(o, &l);
 	out_text(o, "</h1>\n");
 	put_views(o, pg);

@@ -1,8 +1,9 @@
 /*
  * page.h - a report as a page with links to the others
  *
- * Complete without a script.  Links keep the parameters of the request, which have the reference's
- * names.  Whatever comes from a profile is made visible and escaped.
+ * Complete without a script; where there is one, it finds its element by data-view.  Links keep the
+ * parameters of the request, which have the reference's names.  Whatever comes from a profile is
+ * made visible and escaped.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,7 +37,14 @@ struct page {
 	size_t nconfigs;
 };
 
-extern const char page_style[]; /* the style sheet: "style.css" for page_begin() */
+/* What pages load, as tools/bundle made it; under "static/" for page_begin().  The last has no
+ * name. */
+struct page_file {
+	const char *name, *type, *tag; /* the tag is a hash of what is in it */
+	const unsigned char *p;
+	size_t n;
+};
+extern const struct page_file page_files[];
 
 void page_begin(const struct page *pg, struct out *o);
 void page_end(struct out *o);

@@ -20,8 +20,9 @@
 /* 'HEADERS' is bytes for one request with all of its headers. */
 enum { CONNECTIONS = 64, TIMEOUT_S = 30, HEADERS = 64 << 10, BACKLOG = 64 };
 
-/* A page loads its style sheet and the drawings in it from here, and nothing else. */
-static const char page_policy[] = "default-src 'none'; style-src 'self'; frame-src 'self'; "
+/* A page loads its script, its style sheet and its data from here, and has none of them inline. */
+static const char page_policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; "
+				  "img-src 'self' data:; connect-src 'self'; frame-src 'self'; "
 				  "form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 const char web_drawing_policy[] = "sandbox allow-scripts; default-src 'none'; "
 				  "script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
@@ -68,6 +69,31 @@ static struct lazy_lib library = { "libmicrohttpd.so.12", "libmicrohttpd12", .bi
 
 /* ------------------------------------------------------------------ answers */
 
+static void put_caching(struct MHD_Response *r, const struct web_reply *reply)
+{
+	char tag[64];
+
+	if (!reply->tag) {
+		(void)calls.header(r, "Cache-Control", "no-store");
+		return;
+	}
+	snprintf(tag, sizeof(tag), "\"%s\"", reply->tag);
+	(void)calls.header(r, "ETag", tag);
+	(void)calls.header(r, "Cache-Control",
+			   reply->forever ? "private, max-age=31536000, immutable" : "no-cache");
+}
+
+/* A browser that has it already is told so. */
+static void answer_unchanged(struct MHD_Connection *c, struct web_reply *reply)
+{
+	struct str had = str_of(calls.lookup(c, MHD_HEADER_KIND, "If-None-Match"));
+
+	if (!reply->tag || reply->status != MHD_HTTP_OK || str_find(had, str_of(reply->tag)) < 0)
+		return;
+	reply->status = MHD_HTTP_NOT_MODIFIED;
+	reply->body.n = 0;
+}
+
 /* Hands the body over: it is freed when it has been sent. */
 static enum MHD_Result send_body(struct MHD_Connection *c, const struct web_reply *reply,
 				 const char *location, struct out *body)
@@ -87,7 +113,7 @@ static enum MHD_Result send_body(struct MHD_Connection *c, const struct web_repl
 	(void)calls.header(r, "X-Content-Type-Options", "nosniff");
 	(void)calls.header(r, "Referrer-Policy", "no-referrer");
 	(void)calls.header(r, "Cross-Origin-Resource-Policy", "same-origin");
-	(void)calls.header(r, "Cache-Control", "no-store");
+	put_caching(r, reply);
 	if (reply->file_name)
 		(void)calls.header(r, "Content-Disposition", file);
 	if (location)
@@ -228,6 +254,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 	rq.path = url + 3;
 	out_init(&reply.body, 0);
 	s->answer(&rq, &reply, s->ctx);
+	answer_unchanged(c, &reply);
 	return send_reply(c, &reply, NULL);
 }
 

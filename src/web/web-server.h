@@ -52,6 +52,8 @@ struct web_reply {
 	const char *type;      /* media type */
 	const char *policy;    /* Content-Security-Policy, if not that of a page */
 	const char *file_name; /* to save it as, or NULL to show it */
+	const char *tag;       /* changes when the body does; NULL: not to be kept */
+	bool forever;          /* with a tag: need not be asked for again */
 	struct out body;
 };
 

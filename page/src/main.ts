@@ -1,0 +1,18 @@
+// main.ts - starts what a page has more of where there is a script
+//
+// The server renders each page complete.  An element with data-view="x" asks for the module of that
+// name; modules that few pages need are loaded when they are asked for.
+//
+// SPDX-License-Identifier: Apache-2.0
+
+type Start = (element: HTMLElement) => void | Promise<void>;
+
+const views: Record<string, () => Promise<Start>> = {
+	flame: async () => (await import("./flame")).start,
+};
+
+for (const element of document.querySelectorAll<HTMLElement>("[data-view]")) {
+	const load = views[element.dataset["view"] ?? ""];
+
+	if (load) void load().then((start) => start(element));
+}
