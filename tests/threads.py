@@ -177,12 +177,12 @@ def t_threads_carry_their_labels():
 
 
 def t_a_thread_that_cannot_be_asked_is_listed_as_such():
-    with host("kinds") as h:
-        d = settled(h, lambda d: d.named('deaf "spin"').frames[0] == "[not answering]",
-                    "a thread that blocks all signals")
+    def is_deaf(d):
         t = d.named('deaf "spin"')
-        assert "SIGPROF blocked" in t.note and t.frames[1:] == ["run_kind"], d.text
-        before = t.cpu
+        return "SIGPROF blocked" in (t.note or "") and t.frames == ["[not answering]", "run_kind"]
+
+    with host("kinds") as h:
+        before = settled(h, is_deaf, "a thread that blocks all signals").named('deaf "spin"').cpu
         until("its CPU time", lambda: h.dump().named('deaf "spin"').cpu > before)
 
 
@@ -244,14 +244,13 @@ def t_a_difference_of_nothing_is_nothing():
         assert "Total samples = 0" in (text := top([SONDE], path)) or "of 0 total" in text, text
 
 
+def total_created(h):
+    return int(re.match(r"threadcreate profile: total (\d+)\n", h.get("threadcreate?debug=1").decode())[1])
+
+
 def t_creators_are_counted_with_their_whole_stack():
     with host("pool", 5) as h:
-        # One that has been started and has not run yet may be seen as a stranger, too.
-        for _ in range(100):
-            text = h.get("threadcreate?debug=1").decode()
-            if text.startswith("threadcreate profile: total 7\n"):
-                break
-            time.sleep(0.05)
+        text = h.get("threadcreate?debug=1").decode()
         assert text.startswith("threadcreate profile: total 7\n"), text
         block = next(b for b in text.split("\n\n") if "start_pool" in b)
         assert re.search(r"^5 @", block, re.M), text
@@ -260,15 +259,33 @@ def t_creators_are_counted_with_their_whole_stack():
         assert "1 @ 0x3\n#\t0x2\t[started before the runtime, or not seen by it]\n" in text, text
 
 
+def t_a_thread_is_counted_once_at_any_moment_of_its_life():
+    port = guest.free_port()
+    with guest.started(PROGRAM, "pool", 1000, env=guest.guest_env(LIB, port), stdout=subprocess.PIPE) as p:
+        h, last = Host(p, port), 1
+        guest.answers(port)
+        while last < 1002:
+            n = total_created(h)
+            assert last <= n <= 1002, f"{n} after {last}"
+            last = n
+        assert h.line() == "ready" and total_created(h) == 1002
+
+
 def t_threads_that_come_and_go():
     with host("churn") as h:
         for i in range(30):
             d = h.dump()
             assert len(d.threads) >= 4, d.text
             h.get("goroutine?debug=1" if i % 2 else "goroutine")
-        total = re.match(r"threadcreate profile: total (\d+)", h.get("threadcreate?debug=1").decode())
-        assert int(total[1]) > 30, total[0]
-        assert h.process.poll() is None
+        last = 0
+        for _ in range(100):
+            text = h.get("threadcreate?debug=1").decode()
+            # Who begins and who ends is not taken for somebody from before our time.
+            assert "\n1 @ 0x3\n" in text, text
+            n = int(re.match(r"threadcreate profile: total (\d+)\n", text)[1])
+            assert n >= last, f"{n} after {last}"
+            last = n
+        assert last > 30 and h.process.poll() is None
 
 
 def t_while_children_are_made():

@@ -302,15 +302,10 @@ static void goroutine_text(struct sonde__buf *b, const struct sonde__request *rq
 
 /* threadcreate */
 
-/* Threads that nobody saw being started: the first one, and those from before our time. */
 static uint64_t count_unseen(void)
 {
-	uint64_t n = 0;
-
 	sonde__threads_scan();
-	for (const struct sonde__thread *t = sonde__threads(); t; t = t->next)
-		n += atomic_load(&t->tid) > 0 && t->creator == 0;
-	return n;
+	return sonde__threads_unseen();
 }
 
 static uint32_t before_us(void)
@@ -345,17 +340,12 @@ static void add_to_sum(uint32_t stack, uint64_t n, void *context)
 	*sum += n;
 }
 
-static uint64_t count_all_created(void)
+static size_t count_created(void)
 {
 	uint64_t n = count_unseen();
 
 	sonde__creators(add_to_sum, &n);
-	return n;
-}
-
-static size_t count_created(void)
-{
-	return (size_t)count_all_created();
+	return (size_t)n;
 }
 
 struct creator {
@@ -380,7 +370,7 @@ static bool starts_more(const void *one, const void *other)
 
 static void threadcreate_text(struct sonde__buf *b, const struct sonde__request *rq, int64_t debug)
 {
-	uint64_t unseen = count_unseen();
+	uint64_t unseen = count_unseen(), total = 0;
 	struct sonde__buf list = { 0 }, pcs = { 0 };
 	const struct creator *c;
 	size_t n;
@@ -393,11 +383,12 @@ static void threadcreate_text(struct sonde__buf *b, const struct sonde__request 
 	n = list.n / sizeof(*c);
 	sonde__sort(list.p, n, sizeof(*c), starts_more);
 	c = (const struct creator *)(void *)list.p;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		sonde__text_want(&pcs, c[i].stack);
+		total += c[i].n;
+	}
 	sonde__text_find(&pcs);
-	sonde__buf_format(b, "threadcreate profile: total %llu\n",
-			  (unsigned long long)count_all_created());
+	sonde__buf_format(b, "threadcreate profile: total %llu\n", (unsigned long long)total);
 	for (size_t i = 0; i < n; i++) {
 		sonde__buf_format(b, "%llu @", (unsigned long long)c[i].n);
 		sonde__text_stack(b, c[i].stack);

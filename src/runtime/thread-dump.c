@@ -157,12 +157,15 @@ static uint32_t hash_tid(int tid)
 	return (uint32_t)tid * 0x9e3779b1u;
 }
 
+/* Again when some time has passed: a thread may have begun, or ended, meanwhile. */
 static void find_records(struct sonde__dump *d)
 {
 	struct sonde__index by_tid = { 0 };
 
-	for (size_t i = 0; i < d->n; i++)
+	for (size_t i = 0; i < d->n; i++) {
+		d->at[i].record = NULL;
 		sonde__index_put(&by_tid, hash_tid(d->at[i].task.tid), (uint32_t)i + 1);
+	}
 	for (struct sonde__thread *r = sonde__threads(); r; r = r->next) {
 		int tid = atomic_load(&r->tid);
 		uint32_t hash = hash_tid(tid), id;
@@ -232,16 +235,17 @@ struct sonde__dump *sonde__dump_take(void)
 		sonde__dump_free(d);
 		return NULL;
 	}
-	find_records(d);
 	sonde__mem_open(&d->mem);
 	read_stacks(d, copy);
 	for (int i = 0; i < LOOKS && any_left(d); i++) {
 		sleep_a_little();
 		look_once_more(d, copy);
 	}
+	find_records(d);
 	sonde__dump_ask(d);
 	look_once_more(d, copy);
 	sonde__unmap(copy, COPY);
+	find_records(d);
 	drop_gone(d);
 	return d;
 }

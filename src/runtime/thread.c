@@ -7,10 +7,15 @@
  * starts by itself) are 'loose': a scan finds out that they are gone, and until then a new thread
  * may turn up with the same tid.
  *
+ * To the kernel a thread is there some time before it runs into our hook, and some time after it
+ * has left our destructor.  A scan must not take it for another one: of those that it finds it
+ * keeps in mind which may be one that is about to begin, and it knows who has just left.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/thread.h"
 
+#include "runtime/buf.h"
 #include "runtime/cpu.h"
 #include "runtime/creators.h"
 #include "runtime/fork.h"
@@ -29,7 +34,10 @@
 enum {
 	FIRST_CHUNK = 32, /* a power of two */
 	CHUNKS = 16,      /* two million threads at once */
+	KEPT_FREE = 32,   /* records that are not reused, so that those who left are known */
 };
+/* From the last destructor to the end of a thread; its tid is not used again before. */
+static const uint64_t leaving_ns = 5000000000;
 
 enum { AGENT, ASIDE, OURS };
 
@@ -41,9 +49,11 @@ __thread struct sonde__tls sonde__tls __attribute__((tls_model("initial-exec")))
 static struct sonde__lock lock;
 static _Atomic(struct sonde__thread *) all;
 static _Atomic(struct sonde__thread *) chunks[CHUNKS];
-static struct sonde__thread *free_ones;
+static struct sonde__thread *free_ones, **free_end = &free_ones; /* longest first */
+static unsigned nfree;
 static uint32_t nrecords;
 static unsigned nloose;
+static uint64_t nreserved; /* ever */
 
 static atomic_int on_pid;         /* the process whose threads we follow; 0: none */
 static atomic_int our_tids[OURS]; /* of our own threads, which are not followed */
@@ -126,20 +136,34 @@ static struct sonde__thread *make_record(void)
 
 /* From here on to sonde__self(): under the lock. */
 
-static struct sonde__thread *take(int tid)
+static struct sonde__thread *reuse_record(void)
 {
 	struct sonde__thread *t = free_ones;
 
-	if (t)
-		free_ones = t->next_free;
-	else
-		t = make_record();
+	if (!t)
+		return NULL;
+	free_ones = t->next_free;
+	if (!free_ones)
+		free_end = &free_ones;
+	nfree--;
+	return t;
+}
+
+static struct sonde__thread *take(int tid)
+{
+	struct sonde__thread *t = nfree > KEPT_FREE ? reuse_record() : make_record();
+
+	if (!t)
+		t = reuse_record();
 	if (!t)
 		return NULL;
 	t->stack_low = 0;
 	t->stack_high = 0;
 	t->start = NULL;
 	t->creator = 0;
+	t->reserved = false;
+	t->order = 0;
+	t->left_tid = 0;
 	atomic_store(&t->tls, NULL);
 	t->goodbyes = 0;
 	atomic_store(&t->tid, tid);
@@ -156,8 +180,10 @@ static void give_back(struct sonde__thread *t)
 {
 	set_loose(t, false);
 	atomic_store(&t->tid, 0);
-	t->next_free = free_ones;
-	free_ones = t;
+	t->next_free = NULL;
+	*free_end = t;
+	free_end = &t->next_free;
+	nfree++;
 }
 
 static struct sonde__thread *find_loose(int tid)
@@ -180,10 +206,11 @@ struct sonde__thread *sonde__self(void)
 	tid = sonde__tid();
 	sonde__lock(&lock);
 	t = find_loose(tid);
-	if (!t) {
+	if (!t)
 		t = take(tid);
-		if (t)
-			set_loose(t, true);
+	if (t) {
+		set_loose(t, true);
+		t->order = 0;
 	}
 	sonde__unlock(&lock);
 	if (t)
@@ -220,16 +247,21 @@ struct sonde__thread *sonde__thread_reserve(void *(*start)(void *), void *arg)
 
 	sonde__lock(&lock);
 	t = take(SONDE__UNBORN);
-	sonde__unlock(&lock);
 	if (t) {
+		t->reserved = true;
+		t->order = ++nreserved;
 		t->start = start;
 		t->arg = arg;
 	}
+	sonde__unlock(&lock);
 	return t;
 }
 
-/* A thread with this tid is gone, since there is a new one; or a scan was quicker than it. */
-static void forget_namesake(int tid)
+/*
+ * A loose thread with this tid is gone, since there is a new one; or a scan was quicker than that.
+ * In one step, so that no scan finds it without a record: 't', which may be NULL, has it then.
+ */
+static void pass_on(int tid, struct sonde__thread *t)
 {
 	struct sonde__thread *old;
 
@@ -239,6 +271,8 @@ static void forget_namesake(int tid)
 		set_loose(old, false);
 		atomic_store(&old->tid, SONDE__UNBORN);
 	}
+	if (t)
+		atomic_store(&t->tid, tid);
 	sonde__unlock(&lock);
 	if (!old)
 		return;
@@ -250,13 +284,10 @@ static void forget_namesake(int tid)
 
 void sonde__thread_begin(struct sonde__thread *t, uintptr_t low, uintptr_t high)
 {
-	int tid = sonde__tid();
-
-	forget_namesake(tid);
 	t->stack_low = low;
 	t->stack_high = high;
 	atomic_store(&t->tls, &sonde__tls);
-	atomic_store(&t->tid, tid);
+	pass_on(sonde__tid(), t);
 	sonde__tls.self = t;
 	sonde__tls.inside++;
 	if (!has_key || pthread_setspecific(key, t) != 0) {
@@ -270,13 +301,19 @@ void sonde__thread_begin(struct sonde__thread *t, uintptr_t low, uintptr_t high)
 
 void sonde__thread_end(struct sonde__thread *t)
 {
-	if (t == sonde__tls.self) {
+	bool leaves = t == sonde__tls.self;
+
+	if (leaves) {
 		sonde__lock_abandon();
 		sonde__cpu_thread_end(t);
 		sonde__tls.self = NULL;
 		sonde__tls.ended = 1;
 	}
 	sonde__lock(&lock);
+	if (leaves) {
+		t->left_tid = atomic_load(&t->tid);
+		t->left_at = sonde__now();
+	}
 	give_back(t);
 	sonde__unlock(&lock);
 }
@@ -326,69 +363,86 @@ void sonde__thread_is_aside(void)
 	is_not_followed(ASIDE);
 }
 
-/* A table from tid to "known", so that ten thousand threads are not compared with each other. */
-struct known {
-	size_t slots; /* a power of two */
-	int *tids;
+/* What the kernel says is there; those that we know are struck out: 0. */
+struct tasks {
+	struct sonde__buf tids; /* int */
+	struct sonde__index by_tid;
 };
 
-static int *slot_of(const struct known *k, int tid)
+static int *task_at(const struct tasks *l, size_t i)
 {
-	size_t i = (size_t)tid * 0x9e3779b1u;
-
-	while (k->tids[i & (k->slots - 1)] != 0 && k->tids[i & (k->slots - 1)] != tid)
-		i++;
-	return &k->tids[i & (k->slots - 1)];
+	return (int *)(void *)l->tids.p + i;
 }
 
-static bool list_known(struct known *k)
+static size_t task_count(const struct tasks *l)
 {
-	size_t n = 1;
+	return l->tids.n / sizeof(int);
+}
 
-	for (struct sonde__thread *t = sonde__threads(); t; t = t->next)
-		n++;
-	for (k->slots = 64; k->slots < 2 * n; k->slots *= 2)
-		;
-	k->tids = sonde__map(k->slots * sizeof(*k->tids));
-	if (!k->tids)
-		return false;
-	/* Records made meanwhile are at the front of the list; one walk sees no more than n. */
-	for (struct sonde__thread *t = sonde__threads(); t && n > 0; t = t->next, n--) {
+static uint32_t hash_tid(int tid)
+{
+	return (uint32_t)tid * 0x9e3779b1u;
+}
+
+static void list_task(int tid, void *context)
+{
+	struct tasks *l = context;
+	int *more = sonde__thread_is_ours(tid) ? NULL : sonde__buf_more(&l->tids, sizeof(*more));
+
+	if (!more)
+		return;
+	*more = tid;
+	sonde__index_put(&l->by_tid, hash_tid(tid), (uint32_t)task_count(l));
+}
+
+static void strike_out(const struct tasks *l, int tid)
+{
+	uint32_t hash = hash_tid(tid), id;
+
+	for (size_t at = hash; (id = sonde__index_next(&l->by_tid, hash, &at)) != 0;)
+		if (*task_at(l, id - 1) == tid)
+			*task_at(l, id - 1) = 0;
+}
+
+static void strike_out_known(const struct tasks *l)
+{
+	uint64_t now = sonde__now();
+
+	for (const struct sonde__thread *t = sonde__threads(); t; t = t->next) {
 		int tid = atomic_load(&t->tid);
 
 		if (tid > 0)
-			*slot_of(k, tid) = tid;
+			strike_out(l, tid);
+		else if (tid == 0 && t->left_tid && now - t->left_at < leaving_ns)
+			strike_out(l, t->left_tid);
 	}
+}
+
+static bool add_found(int tid)
+{
+	struct sonde__thread *t = take(tid);
+
+	if (!t)
+		return false;
+	set_loose(t, true);
+	t->order = nreserved;
+	if (tid == process())
+		atomic_store(&t->tls, atomic_load(&first_tls));
 	return true;
 }
 
-static bool add_found(const struct known *k, int tid)
+/* Who is there is asked first: who has come to us by itself since then is known by now. */
+static bool add_strangers(const struct tasks *l)
 {
-	struct sonde__thread *t;
+	bool any = false;
 
-	if (sonde__thread_is_ours(tid) || *slot_of(k, tid) == tid)
-		return false;
 	sonde__lock(&lock);
-	/* It may have come to us by itself since the table was made. */
-	t = find_loose(tid) ? NULL : take(tid);
-	if (t)
-		set_loose(t, true);
-	if (t && tid == process())
-		atomic_store(&t->tls, atomic_load(&first_tls));
+	strike_out_known(l);
+	for (size_t i = 0; i < task_count(l); i++)
+		if (*task_at(l, i))
+			any |= add_found(*task_at(l, i));
 	sonde__unlock(&lock);
-	return t != NULL;
-}
-
-struct search {
-	const struct known *known;
-	bool found;
-};
-
-static void look_at(int tid, void *context)
-{
-	struct search *s = context;
-
-	s->found |= add_found(s->known, tid);
+	return any;
 }
 
 static void free_the_dead(void)
@@ -401,22 +455,41 @@ static void free_the_dead(void)
 		if (tid <= 0 || !t->loose)
 			continue;
 		if (sonde__syscall(SYS_tgkill, pid, tid, 0, 0, 0, 0) == -ESRCH)
-			forget_namesake(tid);
+			pass_on(tid, NULL);
 	}
 }
 
 void sonde__threads_scan(void)
 {
-	struct known k;
-	struct search s = { .known = &k };
+	struct tasks l = { 0 };
 
-	free_the_dead();
-	if (!list_known(&k))
-		return;
-	sonde__tasks(look_at, &s);
-	if (s.found)
+	sonde__tasks(list_task, &l);
+	if (add_strangers(&l))
 		sonde__ranges_refresh();
-	sonde__unmap(k.tids, k.slots * sizeof(*k.tids));
+	sonde__buf_release(&l.tids);
+	sonde__index_release(&l.by_tid);
+	free_the_dead();
+}
+
+uint64_t sonde__threads_unseen(void)
+{
+	uint64_t n = 0, unborn = 0, doubtful = 0, first = UINT64_MAX;
+
+	sonde__lock(&lock);
+	for (const struct sonde__thread *t = sonde__threads(); t; t = t->next) {
+		if (!t->reserved || atomic_load(&t->tid) != SONDE__UNBORN)
+			continue;
+		unborn++;
+		first = t->order < first ? t->order : first;
+	}
+	for (const struct sonde__thread *t = sonde__threads(); t; t = t->next) {
+		if (t->reserved || atomic_load(&t->tid) <= 0)
+			continue;
+		n++;
+		doubtful += t->order >= first;
+	}
+	sonde__unlock(&lock);
+	return n - (doubtful < unborn ? doubtful : unborn);
 }
 
 static void before_fork(void)
@@ -438,8 +511,10 @@ static void in_child(void)
 		if (t != self && atomic_load(&t->tid) != 0)
 			give_back(t);
 	}
-	if (self)
+	if (self) {
 		atomic_store(&self->tid, sonde__tid());
+		self->reserved = false;
+	}
 	atomic_store(&first_tls, &sonde__tls);
 	for (int i = 0; i < OURS; i++)
 		atomic_store(&our_tids[i], 0);

@@ -29,6 +29,10 @@ struct sonde__thread {
 	atomic_int tid;                  /* 0: free for another thread */
 	uint32_t number;                 /* sonde__thread_at() */
 	bool loose;                      /* private: nobody will tell when it ends */
+	bool reserved;                   /* private: taken before its thread was started */
+	uint64_t order;                  /* private: how many had been reserved by then; 0: none */
+	int left_tid;                    /* private: of the last thread that had it */
+	uint64_t left_at;                /* private: when that left */
 	int goodbyes;                    /* rounds of destructors it has been through */
 	uintptr_t stack_low, stack_high; /* 0: not known */
 	size_t stack_size;               /* that it was asked to start with */
@@ -90,6 +94,11 @@ struct sonde__thread *sonde__thread_at(uint32_t number);
  * frees what belonged to threads that ended so.  The agent calls it.
  */
 void sonde__threads_scan(void);
+/*
+ * How many threads are there that nobody saw being started: the first one, those from before our
+ * time.  As of the last scan.
+ */
+uint64_t sonde__threads_unseen(void);
 
 /* The agent says who it is when it starts: it is no thread of the host, and never sampled. */
 void sonde__thread_is_agent(void);
