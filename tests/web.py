@@ -52,10 +52,10 @@ def serving(*args, env=None):
         assert server.wait(LIMIT) == -signal.SIGINT, server.returncode
 
 
-def ask(port, path, host=None, method="GET", more=None):
+def ask(port, path, host=None, method="GET", body=None, more=None):
     """(status, headers, body as text)"""
     c = http.client.HTTPConnection("localhost", port, timeout=LIMIT)
-    c.request(method, path, headers={**({"Host": host} if host else {}), **(more or {})})
+    c.request(method, path, body, headers={**({"Host": host} if host else {}), **(more or {})})
     r = c.getresponse()
     body = r.read()
     c.close()
@@ -74,14 +74,16 @@ class Reader(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.rows, self.pre, self.tags, self.handlers, self.links = [], "", set(), [], []
+        self.rows, self.pre, self.tags, self.handlers, self.links, self.actions = [], "", set(), [], [], []
         self.inside = ""
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         self.tags.add(tag)
         self.handlers += [a for a, _ in attrs if a.startswith("on") or a == "style"]
-        self.links += [v for a, v in attrs if a in ("href", "src", "action")]
+        self.links += [v for a, v in attrs if a in ("href", "src") or a == "action" and tag == "form"
+                       and dict(attrs)["method"] == "get"]
+        self.actions += [dict(attrs)["action"] for _ in "1" if tag == "form"]
         if tag == "tr":
             self.rows.append([])
         if tag == "td":
@@ -216,7 +218,7 @@ def settings(text):
 
 def configs_of(text):
     """{name: (parameters, whether it is the current one)}"""
-    menu = re.search(r'aria-label="Configurations">(.*?)</nav>', text)
+    menu = re.search(r'aria-label="Configurations">(.*?)</ul>', text)
     found = re.findall(r'<a href="\./top(.*?)"( aria-current="true")?>(.*?)</a>', menu[1]) if menu else []
     return {html.unescape(name): (html.unescape(q), bool(here)) for q, here, name in found}
 
@@ -241,6 +243,112 @@ def t_settings_that_cannot_be_read_are_said_to_be_so():
         with settings(text) as port:
             got = page(port, "/ui/top")
             assert ("could not parse settings" in got) == (text == "{"), (text, got[:3000])
+
+
+def change(port, what, body=None, method="POST", status=200, headers=None, **args):
+    got = ask(port, f"/ui/{what}?{urllib.parse.urlencode(args)}", method=method, body=body, more=headers)
+    assert got[0] == status, (what, args, got)
+    return got
+
+
+def saved_by(serve, requests):
+    """The file after some requests to a server, whose port serve() is."""
+    folder = TMP / f"saved-by-{len(list(TMP.iterdir()))}"
+    with serve({"XDG_CONFIG_HOME": str(folder)}) as port:
+        for method, path in requests:
+            assert ask(port, path, method=method)[0] == 200, path
+    assert (folder / "pprof").stat().st_mode & 0o777 == 0o700
+    return (folder / "pprof/settings.json").read_bytes()
+
+
+@contextlib.contextmanager
+def reference(env):
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = s.getsockname()[1]
+    server = subprocess.Popen(["go", "tool", "pprof", f"-http=localhost:{port}", "-no_browser", PROM],
+                              env={**os.environ, **env}, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True)
+    try:
+        assert any("Serving web UI" in line for line in server.stderr)
+        until = time.monotonic() + LIMIT
+        while time.monotonic() < until:
+            with contextlib.suppress(OSError), socket.create_connection(("localhost", port)):
+                break
+            time.sleep(0.02)
+        yield port
+    finally:
+        server.terminate()
+        server.stderr.close()
+        server.wait(LIMIT)
+
+
+REQUESTS = [("POST", "/ui/saveconfig?config=one&f=a%26%3Cb%3E%22%5C%0A%E2%80%A8%C3%A9&si=alloc_space&g=lines"),
+            ("POST", "/ui/saveconfig?config=two&n=17&nf=0.25&ef=0&trim=f&calltree=t&tf=a%3Db"),
+            ("POST", "/ui/saveconfig?config=three&unit=mb&sort=cum&noinlines=t"),
+            ("POST", "/ui/saveconfig?config=two&i=x&ts=y&th=z&prunefrom=p&sf=s&s=q&h=h&rel=t&mean=t&intel=t"),
+            ("DELETE", "/ui/deleteconfig?config=three")]
+
+
+def t_configurations_are_saved_as_the_reference_saves_them():
+    ours = saved_by(lambda env: serving(PROM, env=env), REQUESTS)
+    assert [c["name"] for c in json.loads(ours)["configs"]] == ["one", "two"]
+    if not shutil.which("go"):
+        raise Skip("no go")
+    assert ours == saved_by(reference, REQUESTS)
+
+
+def t_a_configuration_is_saved_and_deleted_by_the_forms_of_the_page():
+    with settings('{"configs": []}') as port:
+        path = TMP / "saved/pprof/settings.json"
+        form = [a for a in Reader(page(port, "/ui/top", f="tsdb", si="alloc_space")).actions if "save" in a]
+        assert form == ["./saveconfig?f=tsdb&si=alloc_space"], form
+        got = ask(port, f"/ui/{form[0][2:]}", method="POST", body="config=a+%3Cb%3E&view=/top")
+        assert (got[0], got[1]["Location"]) == (303, "./top?f=tsdb&si=alloc_space"), got
+        saved = json.loads(path.read_text())["configs"]
+        assert saved == [{"name": "a <b>", **DEFAULTS, "focus": "tsdb"}], saved
+        text = page(port, "/ui/top", f="tsdb")
+        assert configs_of(text)["a <b>"] == ("?f=tsdb", True)
+        assert "./deleteconfig?f=tsdb" in Reader(text).actions
+        change(port, "deleteconfig", body="config=a+%3Cb%3E&view=%2f", status=303, f="tsdb")
+        assert json.loads(path.read_text()) == {"configs": []}
+
+
+def t_configurations_that_cannot_be_saved_leave_the_file_alone():
+    for text, words in (("{", "could not parse settings"),
+                        (json.dumps({"configs": [{"name": str(i)} for i in range(200)]}), "200 saved"),
+                        (json.dumps({"configs": [{"name": "x"}] * 201}), "more than 200")):
+        with settings(text) as port:
+            assert words in change(port, "saveconfig", status=400, config="new")[2], text[:80]
+            assert (TMP / "saved/pprof/settings.json").read_text() == text
+    with settings('{"configs": []}') as port:
+        assert "invalid config name" in change(port, "saveconfig", status=400, f="a")[2]
+        assert "config none not found" in change(port, "deleteconfig", status=400, config="none")[2]
+        assert "nodecount" in change(port, "saveconfig", status=400, config="x", n="y")[2]
+        change(port, "saveconfig", body="x=" + "y" * 100000, status=413, config="x")
+        assert (TMP / "saved/pprof/settings.json").read_text() == '{"configs": []}'
+
+
+def t_no_other_site_changes_configurations():
+    with settings('{"configs": []}') as port:
+        for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"},
+                        {"Sec-Fetch-Site": "same-site"}, {"Sec-Fetch-Site": "none"},
+                        {"Origin": f"http://localhost:{port + 1}"}, {"Origin": "http://localhost"},
+                        {"Host": "evil.example"}):
+            change(port, "saveconfig", status=403, headers=headers, config="x")
+            change(port, "deleteconfig", status=403, method="DELETE", headers=headers, config="x")
+        for method in ("GET", "HEAD"):
+            assert change(port, "saveconfig", status=405, method=method, config="x")[1]["Allow"] == "POST, DELETE"
+        assert json.loads((TMP / "saved/pprof/settings.json").read_text()) == {"configs": []}
+        for headers in ({"Origin": f"http://localhost:{port}"}, {"Sec-Fetch-Site": "same-origin"}, {}):
+            change(port, "saveconfig", headers=headers, config=f"x{headers}")
+        assert len(json.loads((TMP / "saved/pprof/settings.json").read_text())["configs"]) == 3
+
+
+def t_names_of_other_versions_lead_to_the_same_pages():
+    with serving(PROM) as port:
+        for path, same in (("/ui/flamegraph2", "/ui/flamegraph"), ("/ui/flamegraphold", "/ui/flamegraph"),
+                           ("/ui/graph", "/ui/")):
+            assert ask(port, path)[2] == ask(port, same)[2], path
 
 
 def t_errors_are_on_the_page():
@@ -314,7 +422,7 @@ def hostile_profile():
 def t_names_are_text_and_nothing_else():
     known = {"html", "head", "meta", "title", "link", "body", "header", "h1", "nav", "a", "span", "form",
              "label", "input", "button", "details", "summary", "ul", "li", "main", "div", "table", "thead",
-             "tr", "th", "tbody", "td", "pre", "p", "iframe", "script"}
+             "tr", "th", "tbody", "td", "pre", "p", "iframe", "script", "select", "option"}
     with serving("-symbolize=none", hostile_profile()) as port:
         for view in ("top", "peek", "flamegraph", "source", "disasm", ""):
             for args in ({}, {"f": "."}, {"f": HOSTILE[0]}, {"x": HOSTILE[1], HOSTILE[5]: "y"}):

@@ -215,3 +215,41 @@ void file_abandon(struct file_new *f)
 		(void)unlink(f->temp);
 	forget(f);
 }
+
+/* ------------------------------------------------------------------ folders */
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int make_folder(const char *path, unsigned mode)
+{
+	if (is_folder(path) || mkdir(path, mode) == 0)
+		return 0;
+	if (errno == EEXIST) /* another process was faster, or it is a file */
+		return is_folder(path) ? 0 : -ENOTDIR;
+	return -errno;
+}
+
+int file_make_folders(const char *path, unsigned mode, char **at)
+{
+	AUTO(freep) char *part = mem_str(str_of(path));
+	int rc = 0;
+
+	for (char *p = part + 1; rc == 0 && *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		rc = make_folder(part, mode);
+		if (rc == 0)
+			*p = '/';
+	}
+	if (rc == 0)
+		rc = make_folder(part, mode);
+	if (rc && at)
+		*at = TAKE(part);
+	return rc;
+}

@@ -61,4 +61,10 @@ int file_create_numbered(struct file_new *f, const char *prefix, const char *suf
 int file_commit(struct file_new *f, char **name, struct err *err);
 void file_abandon(struct file_new *f);
 
+/*
+ * file_make_folders() makes the folder 'path' and those above it that are missing.  0 or a negative
+ * errno; '*at', if not NULL, then is the one that could not be made, to be freed.
+ */
+int file_make_folders(const char *path, unsigned mode, char **at);
+
 #endif /* BASE_FILE_H */

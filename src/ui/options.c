@@ -111,11 +111,11 @@ const struct option config_options[] = {
 	{ "normalize", OPTION_BOOL, VALUE_ANY, FIELD(normalize), "false", .url = "norm",
 	  .help = "Scales profile based on the base profile.\n" },
 	{ "sort", OPTION_CHOICE, VALUE_ANY, FIELD(sort), "flat", sorts, .url = "sort" },
-	{ "tagroot", OPTION_STRING, VALUE_ANY, FIELD(tagroot), "",
+	{ "tagroot", OPTION_STRING, VALUE_ANY, FIELD(tagroot), "", .url = "tagroot",
 	  .help = "Adds pseudo stack frames for labels key/value pairs at the callstack root.\n"
 		  "A comma-separated list of label keys.\n"
 		  "The first key creates frames at the new root.\n" },
-	{ "tagleaf", OPTION_STRING, VALUE_ANY, FIELD(tagleaf), "",
+	{ "tagleaf", OPTION_STRING, VALUE_ANY, FIELD(tagleaf), "", .url = "tagleaf",
 	  .help = "Adds pseudo stack frames for labels key/value pairs at the callstack leaf.\n"
 		  "A comma-separated list of label keys.\n"
 		  "The last key creates frames at the new leaf.\n" },
@@ -192,7 +192,8 @@ const struct option config_options[] = {
 	{ "layout_timeout", OPTION_INT, VALUE_ANY, FIELD(layout_timeout), "300", .ours = true,
 	  .help = "Seconds to wait for Graphviz to lay out a graph\n"
 		  "0 waits for as long as it takes.\n" },
-	{ "names", OPTION_CHOICE, VALUE_ANY, FIELD(names), "default", name_levels, .ours = true,
+	{ "names", OPTION_CHOICE, VALUE_ANY, FIELD(names), "default", name_levels, .url = "names",
+	  .ours = true,
 	  .help = "How much of the names of functions to cut: 0 to 4\n"
 		  "0: Nothing: return types, parameters and template arguments are shown.\n"
 		  "1: Return types, parameters and suffixes such as .cold are cut, and what is\n"

@@ -16,50 +16,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-
-static bool is_dir(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-/* Makes one folder.  0 if there is one now. */
-static int make_dir(const char *path)
-{
-	if (is_dir(path) || mkdir(path, 0755) == 0)
-		return 0;
-	return errno == EEXIST ? -ENOTDIR : -errno;
-}
-
-/* mkdir -p.  0 or a negative errno; '*at' is the part that could not be made. */
-static int make_dirs(const char *path, char **at)
-{
-	AUTO(freep) char *part = mem_str(str_of(path));
-	int rc = 0;
-
-	for (char *p = part + 1; rc == 0 && *p; p++) {
-		if (*p != '/')
-			continue;
-		*p = '\0';
-		rc = make_dir(part);
-		if (rc)
-			break;
-		*p = '/';
-	}
-	if (rc == 0)
-		rc = make_dir(part);
-	if (rc)
-		*at = mem_str(str_of(part));
-	return rc;
-}
 
 static bool is_usable(const char *dir, struct notify *n)
 {
 	AUTO(freep) char *at = NULL;
 	char why[128];
-	int rc = make_dirs(dir, &at);
+	int rc = file_make_folders(dir, 0755, &at);
 
 	if (rc == 0)
 		return true;

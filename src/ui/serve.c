@@ -41,6 +41,7 @@ int serve(const struct profile *p, const struct config *cfg, const struct source
 				   .cfg = cfg,
 				   .settings = settings,
 				   .reporting = PTHREAD_MUTEX_INITIALIZER,
+				   .settling = PTHREAD_MUTEX_INITIALIZER,
 				   .drawing = PTHREAD_MUTEX_INITIALIZER };
 	AUTO(freep) char *url = NULL;
 	struct web_server *server = NULL;

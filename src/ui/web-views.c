@@ -23,16 +23,23 @@
 
 #include <errno.h>
 
-enum { OK = 200, BAD_REQUEST = 400, NOT_FOUND = 404, NOT_IMPLEMENTED = 501 };
+enum {
+	SEE_OTHER = 303,
+	BAD_REQUEST = 400,
+	NOT_FOUND = 404,
+	METHOD_NOT_ALLOWED = 405,
+	NOT_IMPLEMENTED = 501
+};
 
 /* Rows of a table, as in the reference; and what a browser can still show. */
 enum { TOP_ROWS = 500, LARGEST_BODY = 64 << 20, ARENA_BUDGET = 64 << 20 };
 
 /* One request on its way to an answer. */
 struct visit {
-	struct notify notify; /* first: say() gets only this */
+	struct notify notify; /* first: keep_warning() gets only this */
 	struct web_views *views;
 	const struct web_request *rq;
+	const struct view *view; /* which page it is, if it is one */
 	struct web_reply *reply;
 	struct arena arena;
 	struct config cfg;
@@ -143,6 +150,15 @@ static const struct view views[] = {
 	{ "/disasm", REPORT_DISASM, show_disasm, true },
 };
 
+static const struct view *find_view(const char *path)
+{
+	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		if (strcmp(views[i].path, path) == 0)
+			return &views[i];
+	}
+	return NULL;
+}
+
 /* ------------------------------------------------------------------ from request to report */
 
 /* The configuration of the command line with what the URL says. */
@@ -233,9 +249,9 @@ static void replace_args(struct visit *v, const struct config *saved, struct web
 	}
 }
 
-static struct page_config offer(struct visit *v, const struct saved_config *saved)
+static struct page_config offer(struct visit *v, const struct saved_config *saved, bool is_own)
 {
-	struct page_config c = { .name = saved->name };
+	struct page_config c = { .name = saved->name, .saved = is_own };
 	struct web_request rq;
 	struct out query;
 
@@ -260,21 +276,78 @@ static void offer_configs(struct visit *v, struct page *pg)
 		notify_warn(&v->notify, "%s", err.msg);
 		return;
 	}
-	if (s.n == 0)
-		return;
 	config_init(&none.cfg);
 	list = xarena(&v->arena, s.n + 1, sizeof(*list));
-	list[0] = offer(v, &none);
+	list[0] = offer(v, &none, false);
 	for (size_t i = 0; i < s.n; i++)
-		list[i + 1] = offer(v, &s.at[i]);
+		list[i + 1] = offer(v, &s.at[i], true);
 	for (size_t i = s.n + 1; i-- > 0; found = found || list[i].current)
 		list[i].current = list[i].current && !found;
 	pg->configs = list;
 	pg->nconfigs = s.n + 1;
 }
 
-static void show_page(struct visit *v, const struct view *view)
+/* "./view?..." of the page that the form was on. */
+static char *back_to(struct visit *v, const char *view)
 {
+	struct web_request rq = { .path = view };
+	struct out to;
+	char *text;
+
+	for (size_t i = 0; i < v->rq->nargs; i++) {
+		const struct web_arg *a = &v->rq->args[i];
+
+		if (strcmp(a->name, "config") != 0 && strcmp(a->name, "view") != 0)
+			rq.args[rq.nargs++] = *a;
+	}
+	out_init(&to, 0);
+	out_printf(&to, ".%s", view);
+	web_query(&rq, NULL, NULL, STR(""), &to);
+	text = mem_str(out_view(&to));
+	out_release(&to);
+	return text;
+}
+
+/* The page whose form was sent sees itself again; others get nothing, as from the reference. */
+static void finish_change(struct visit *v, int rc, const struct err *err)
+{
+	const struct view *view = find_view(web_arg(v->rq, "view"));
+
+	v->reply->type = "text/plain; charset=utf-8";
+	if (rc) {
+		web_say(v->reply, BAD_REQUEST, err->msg);
+	} else if (view) {
+		v->reply->status = SEE_OTHER;
+		v->reply->location = back_to(v, view->path);
+	}
+}
+
+static void save_config(struct visit *v)
+{
+	struct err err;
+	int rc = apply_args(v, &err);
+
+	pthread_mutex_lock(&v->views->settling);
+	if (rc == 0)
+		rc = settings_save(v->views->settings, web_arg(v->rq, "config"), &v->cfg, &err);
+	pthread_mutex_unlock(&v->views->settling);
+	finish_change(v, rc, &err);
+}
+
+static void delete_config(struct visit *v)
+{
+	struct err err;
+	int rc;
+
+	pthread_mutex_lock(&v->views->settling);
+	rc = settings_delete(v->views->settings, web_arg(v->rq, "config"), &err);
+	pthread_mutex_unlock(&v->views->settling);
+	finish_change(v, rc, &err);
+}
+
+static void show_page(struct visit *v)
+{
+	const struct view *view = v->view;
 	struct page pg = { v->rq, v->views->profile, NULL, view->path + 1, { 0 }, NULL, 0 };
 	struct out *o = &v->reply->body;
 	struct err err = { "" };
@@ -295,20 +368,12 @@ static void show_page(struct visit *v, const struct view *view)
 
 /* ------------------------------------------------------------------ what is not a page */
 
-static void say(struct web_reply *reply, unsigned status, const char *line)
-{
-	reply->status = status;
-	reply->type = "text/plain; charset=utf-8";
-	reply->policy = NULL;
-	out_printf(&reply->body, "%s\n", line);
-}
-
 static void send_flame(struct visit *v)
 {
 	struct err err;
 
 	if (make_report(v, REPORT_FLAME, false, &err) != 0) {
-		say(v->reply, BAD_REQUEST, err.msg);
+		web_say(v->reply, BAD_REQUEST, err.msg);
 		return;
 	}
 	v->reply->type = "image/svg+xml";
@@ -339,7 +404,7 @@ static void send_graph(struct visit *v)
 	v->reply->type = "image/svg+xml";
 	v->reply->policy = web_drawing_policy;
 	if (rc)
-		say(v->reply, rc == -EINVAL ? BAD_REQUEST : NOT_IMPLEMENTED, err.msg);
+		web_say(v->reply, rc == -EINVAL ? BAD_REQUEST : NOT_IMPLEMENTED, err.msg);
 }
 
 static void send_profile(struct visit *v)
@@ -362,45 +427,79 @@ static void send_file(struct visit *v, const char *name)
 		out_bytes(&v->reply->body, f->p, f->n);
 		return;
 	}
-	say(v->reply, NOT_FOUND, "404 page not found");
+	web_say(v->reply, NOT_FOUND, "404 page not found");
 }
 
 /* ------------------------------------------------------------------ paths */
 
-static void answer_alone(struct visit *v)
-{
-	const char *path = v->rq->path;
+/* What is no page: who answers it, and whether that changes something. */
+static const struct {
+	const char *path;
+	void (*answer)(struct visit *v);
+	bool changes;
+	bool alone; /* no other report is made meanwhile */
+} others[] = {
+	{ "/flamegraph.svg", send_flame, false, true },
+	{ "/graph.svg", send_graph, false, false },
+	{ "/download", send_profile, false, true },
+	{ "/saveconfig", save_config, true, false },
+	{ "/deleteconfig", delete_config, true, false },
+};
 
-	if (strcmp(path, "/flamegraph.svg") == 0) {
-		send_flame(v);
-		return;
-	}
-	if (strcmp(path, "/download") == 0) {
-		send_profile(v);
-		return;
-	}
-	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
-		if (strcmp(views[i].path, path) == 0) {
-			show_page(v, &views[i]);
-			return;
-		}
-	}
-	say(v->reply, NOT_FOUND, "404 page not found");
+/* Names that views have in other versions of the reference. */
+static const struct {
+	const char *path;
+	const char *view;
+} aliases[] = {
+	{ "/graph", "/" },
+	{ "/flamegraph2", "/flamegraph" },
+	{ "/flamegraphold", "/flamegraph" },
+};
+
+static void refuse_method(struct visit *v, bool changes)
+{
+	v->reply->allow = changes ? "POST, DELETE" : "GET, HEAD";
+	web_say(v->reply, METHOD_NOT_ALLOWED,
+		changes ? "only POST and DELETE" : "only GET and HEAD");
+}
+
+static void answer_as(struct visit *v, void (*make)(struct visit *v), bool alone)
+{
+	if (alone)
+		pthread_mutex_lock(&v->views->reporting);
+	make(v);
+	if (alone)
+		pthread_mutex_unlock(&v->views->reporting);
 }
 
 static void answer(struct visit *v)
 {
-	if (strncmp(v->rq->path, "/static/", strlen("/static/")) == 0) {
-		send_file(v, v->rq->path + strlen("/static/"));
+	const char *path = v->rq->path;
+
+	if (strncmp(path, "/static/", strlen("/static/")) == 0) {
+		send_file(v, path + strlen("/static/"));
 		return;
 	}
-	if (strcmp(v->rq->path, "/graph.svg") == 0) {
-		send_graph(v);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		if (strcmp(others[i].path, path) != 0)
+			continue;
+		if (others[i].changes != v->rq->changes)
+			refuse_method(v, others[i].changes);
+		else
+			answer_as(v, others[i].answer, others[i].alone);
 		return;
 	}
-	pthread_mutex_lock(&v->views->reporting);
-	answer_alone(v);
-	pthread_mutex_unlock(&v->views->reporting);
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+		if (strcmp(aliases[i].path, path) == 0)
+			path = aliases[i].view;
+	}
+	v->view = find_view(path);
+	if (!v->view)
+		web_say(v->reply, NOT_FOUND, "404 page not found");
+	else if (v->rq->changes)
+		refuse_method(v, false);
+	else
+		answer_as(v, show_page, true);
 }
 
 void web_views_answer(const struct web_request *rq, struct web_reply *reply, void *ctx)

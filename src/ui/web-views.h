@@ -20,6 +20,7 @@ struct web_views {
 	const struct config *cfg;  /* of the command line: what parameters of a URL start from */
 	const char *settings;      /* file of saved configurations, or NULL: settings.h */
 	pthread_mutex_t reporting; /* one report at a time: each uses all processors */
+	pthread_mutex_t settling;  /* one change of the saved configurations at a time */
 	pthread_mutex_t drawing;   /* one layout at a time: each may take half of the memory */
 };
 

@@ -12,6 +12,7 @@
 #include "report/legend.h"
 #include "report/report.h"
 #include "report/top.h"
+#include "web/page-parts.h"
 #include "web/web-server.h"
 
 #include <stdbool.h>
@@ -19,25 +20,9 @@
 /* Longest name that is worth showing on one line, and longest that is worth a link. */
 enum { SHOWN = 4000, LINKED = 1000 };
 
-/* As the menu of the reference has them. */
-static const struct {
-	const char *path, *label;
-} views[] = {
-	{ "top", "Top" },   { "", "Graph" },        { "flamegraph", "Flame Graph" },
-	{ "peek", "Peek" }, { "source", "Source" }, { "disasm", "Disassemble" },
-};
-
-/* Filters that have a field, with their URL parameters. */
-static const struct {
-	const char *name, *label;
-} fields[] = {
-	{ "f", "Focus" },      { "i", "Ignore" },     { "h", "Hide" },        { "s", "Show" },
-	{ "sf", "Show from" }, { "tf", "Tag focus" }, { "ti", "Tag ignore" },
-};
-
 /* ------------------------------------------------------------------ text of strangers */
 
-static void put_safe(struct out *o, struct str s)
+void page_safe(struct out *o, struct str s)
 {
 	struct out visible;
 
@@ -58,7 +43,7 @@ void page_text(struct str text, struct out *o)
 		while (str_split(&line, '\t', &cell)) {
 			out_text(o, first ? "" : "\t");
 			first = false;
-			put_safe(o, cell);
+			page_safe(o, cell);
 		}
 		out_char(o, '\n');
 	}
@@ -75,17 +60,14 @@ static void put_list(struct out *o, const char *class, struct str lines)
 		if (line.n == 0)
 			continue;
 		out_text(o, "<li>");
-		put_safe(o, line);
+		page_safe(o, line);
 		out_text(o, "</li>");
 	}
 	out_text(o, "</ul>\n");
 }
 
-/* ------------------------------------------------------------------ links */
-
-/* The beginning of a link to a view, with one parameter replaced. */
-static void open_link(struct out *o, const struct page *pg, const char *path, const char *name,
-		      struct str value)
+void page_link(struct out *o, const struct page *pg, const char *path, const char *name,
+	       struct str value)
 {
 	struct out query;
 
@@ -95,87 +77,6 @@ static void open_link(struct out *o, const struct page *pg, const char *path, co
 	xml_escape(o, out_view(&query));
 	out_char(o, '"');
 	out_release(&query);
-}
-
-static void put_views(struct out *o, const struct page *pg)
-{
-	out_text(o, "<nav aria-label=\"Views\">");
-	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
-		bool here = strcmp(views[i].path, pg->view) == 0;
-
-		open_link(o, pg, views[i].path, NULL, STR(""));
-		out_printf(o, "%s>%s</a> ", here ? " aria-current=\"page\"" : "", views[i].label);
-	}
-	out_text(o, "<a href=\"./download\">Download</a></nav>\n");
-}
-
-static void put_sample_types(struct out *o, const struct page *pg)
-{
-	const struct profile *p = pg->profile;
-
-	if (p->ntypes < 2)
-		return;
-	out_text(o, "<nav aria-label=\"Sample types\"><span class=\"what\">Sample</span>");
-	for (uint32_t i = 0; i < p->ntypes; i++) {
-		struct str name = profile_str(p, p->types[i].type);
-		bool here = pg->report && pg->report->selection.index == i;
-
-		out_char(o, ' ');
-		open_link(o, pg, pg->view, "si", name);
-		out_text(o, here ? " aria-current=\"true\">" : ">");
-		put_safe(o, name);
-		out_text(o, "</a>");
-	}
-	out_text(o, "</nav>\n");
-}
-
-static void put_configs(struct out *o, const struct page *pg)
-{
-	if (pg->nconfigs == 0)
-		return;
-	out_text(o, "<nav aria-label=\"Configurations\"><span class=\"what\">Config</span>");
-	for (size_t i = 0; i < pg->nconfigs; i++) {
-		const struct page_config *c = &pg->configs[i];
-
-		out_printf(o, " <a href=\"./%s", pg->view);
-		xml_escape(o, c->query);
-		out_text(o, c->current ? "\" aria-current=\"true\">" : "\">");
-		put_safe(o, str_of(c->name));
-		out_text(o, "</a>");
-	}
-	out_text(o, "</nav>\n");
-}
-
-static bool has_field(const char *name)
-{
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		if (strcmp(fields[i].name, name) == 0)
-			return true;
-	}
-	return false;
-}
-
-static void put_refine(struct out *o, const struct page *pg)
-{
-	const struct web_request *rq = pg->rq;
-
-	out_printf(o, "<form action=\"./%s\" method=\"get\">", pg->view);
-	for (size_t i = 0; i < rq->nargs; i++) {
-		if (has_field(rq->args[i].name))
-			continue;
-		out_text(o, "<input type=\"hidden\" name=\"");
-		xml_escape(o, str_of(rq->args[i].name));
-		out_text(o, "\" value=\"");
-		xml_escape(o, str_of(rq->args[i].value));
-		out_text(o, "\">");
-	}
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		out_printf(o, "<label>%s<input name=\"%s\" size=\"14\" value=\"", fields[i].label,
-			   fields[i].name);
-		xml_escape(o, str_of(web_arg(rq, fields[i].name)));
-		out_text(o, "\"></label>");
-	}
-	out_printf(o, "<button>Refine</button><a href=\"./%s\">Reset</a></form>\n", pg->view);
 }
 
 /* ------------------------------------------------------------------ the frame of a page */
@@ -191,9 +92,9 @@ static struct str find_line(const struct legend *l, struct str prefix)
 
 static void put_title(struct out *o, const struct legend *l)
 {
-	put_safe(o, find_line(l, STR("File: ")));
+	page_safe(o, find_line(l, STR("File: ")));
 	out_char(o, ' ');
-	put_safe(o, find_line(l, STR("Type: ")));
+	page_safe(o, find_line(l, STR("Type: ")));
 }
 
 static void put_details(struct out *o, const struct legend *l)
@@ -201,7 +102,7 @@ static void put_details(struct out *o, const struct legend *l)
 	out_text(o, "<details><summary>Details</summary><ul>");
 	for (size_t i = 0; i < l->n; i++) {
 		out_text(o, "<li>");
-		put_safe(o, l->lines[i]);
+		page_safe(o, l->lines[i]);
 		out_text(o, "</li>");
 	}
 	out_text(o, "</ul></details>\n");
@@ -239,10 +140,7 @@ void page_begin(const struct page *pg, struct out *o)
 	out_text(o, "</head>\n<body><header><h1>");
 	put_title(o, &l);
 	out_text(o, "</h1>\n");
-	put_views(o, pg);
-	put_sample_types(o, pg);
-	put_configs(o, pg);
-	put_refine(o, pg);
+	page_menus(pg, o);
 	put_details(o, &l);
 	out_text(o, "</header>\n<main>\n");
 	if (pg->warnings.n)
@@ -277,11 +175,11 @@ static void put_name(struct out *o, const struct page *pg, const struct top_row 
 	if (linked) {
 		out_init(&exact, 0);
 		quote_name(&exact, row->name);
-		open_link(o, pg, "peek", "f", out_view(&exact));
+		page_link(o, pg, "peek", "f", out_view(&exact));
 		out_char(o, '>');
 		out_release(&exact);
 	}
-	put_safe(o, row->name);
+	page_safe(o, row->name);
 	out_text(o, linked ? "</a>" : "");
 	out_printf(o, "<span class=\"mark\">%s</span></td>", inline_mark_text(row->mark));
 }
@@ -291,10 +189,10 @@ static void put_row(struct out *o, const struct page *pg, const struct top_row *
 	struct report *r = pg->report;
 
 	out_text(o, "<tr><td>");
-	put_safe(o, report_value_str(r, row->flat));
+	page_safe(o, report_value_str(r, row->flat));
 	out_printf(o, "</td><td>%s</td>", percentage(row->flat, r->total).text);
 	out_printf(o, "<td>%s</td><td>", percentage(row->sum, r->total).text);
-	put_safe(o, report_value_str(r, row->cum));
+	page_safe(o, report_value_str(r, row->cum));
 	out_printf(o, "</td><td>%s</td>", percentage(row->cum, r->total).text);
 	put_name(o, pg, row);
 	out_text(o, "</tr>\n");
@@ -331,10 +229,10 @@ void page_note(const struct page *pg, struct str text, const char *to, const cha
 	       struct out *o)
 {
 	out_text(o, "<p class=\"note\">");
-	put_safe(o, text);
+	page_safe(o, text);
 	if (to) {
 		out_char(o, ' ');
-		open_link(o, pg, to, NULL, STR(""));
+		page_link(o, pg, to, NULL, STR(""));
 		out_printf(o, ">%s</a>", label);
 	}
 	out_text(o, "</p>\n");

@@ -25,6 +25,7 @@ struct page_config {
 	const char *name;
 	struct str query; /* "?..." of the link that has it */
 	bool current;     /* it is what the page shows */
+	bool saved;       /* by a person, who may delete it */
 };
 
 struct page {

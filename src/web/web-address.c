@@ -102,9 +102,36 @@ void web_query(const struct web_request *rq, const char *except, const char *nam
 	bool first = true;
 
 	for (size_t i = 0; i < rq->nargs; i++) {
-		if (!except || strcmp(rq->args[i].name, except) != 0)
+		if (*rq->args[i].value && (!except || strcmp(rq->args[i].name, except) != 0))
 			put_arg(o, &first, rq->args[i].name, str_of(rq->args[i].value));
 	}
 	if (name)
 		put_arg(o, &first, name, value);
+}
+
+static int hex_digit(char c)
+{
+	static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+	const char *at = c ? strchr(digits, c) : NULL;
+
+	return at ? (int)((at - digits) % 16) : -1;
+}
+
+void web_decode(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		int high = text[0] == '%' ? hex_digit(text[1]) : -1;
+		int low = high >= 0 ? hex_digit(text[2]) : -1;
+
+		if (low >= 0) {
+			*to++ = (char)(high << 4 | low);
+			text += 3;
+		} else {
+			*to++ = *text == '+' ? ' ' : *text;
+			text++;
+		}
+	}
+	*to = '\0';
 }

@@ -17,8 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* 'HEADERS' is bytes for one request with all of its headers. */
-enum { CONNECTIONS = 64, TIMEOUT_S = 30, HEADERS = 64 << 10, BACKLOG = 64 };
+/* 'HEADERS' is bytes for one request with all of its headers, 'FORM' for what is sent with it. */
+enum { CONNECTIONS = 64, TIMEOUT_S = 30, HEADERS = 64 << 10, FORM = 64 << 10, BACKLOG = 64 };
 
 /* A page loads its script, its style sheet and its data from here, and has none of them inline. */
 static const char page_policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -67,6 +67,8 @@ static int bind_calls(struct lazy_lib *lib, struct err *err)
 
 static struct lazy_lib library = { "libmicrohttpd.so.12", "libmicrohttpd12", .bind = bind_calls };
 
+#define ALLOWED "GET, HEAD, POST, DELETE"
+
 /* ------------------------------------------------------------------ answers */
 
 static void put_caching(struct MHD_Response *r, const struct web_reply *reply)
@@ -96,7 +98,7 @@ static void answer_unchanged(struct MHD_Connection *c, struct web_reply *reply)
 
 /* Hands the body over: it is freed when it has been sent. */
 static enum MHD_Result send_body(struct MHD_Connection *c, const struct web_reply *reply,
-				 const char *location, struct out *body)
+				 struct out *body)
 {
 	struct MHD_Response *r = calls.response(body->n, body->p, MHD_RESPMEM_MUST_FREE);
 	char file[128];
@@ -111,37 +113,47 @@ static enum MHD_Result send_body(struct MHD_Connection *c, const struct web_repl
 	(void)calls.header(r, "Content-Security-Policy",
 			   reply->policy ? reply->policy : page_policy);
 	(void)calls.header(r, "X-Content-Type-Options", "nosniff");
-	(void)calls.header(r, "Referrer-Policy", "no-referrer");
+	(void)calls.header(r, "Referrer-Policy", "same-origin"); /* or forms have no origin */
 	(void)calls.header(r, "Cross-Origin-Resource-Policy", "same-origin");
 	put_caching(r, reply);
 	if (reply->file_name)
 		(void)calls.header(r, "Content-Disposition", file);
-	if (location)
-		(void)calls.header(r, "Location", location);
-	if (reply->status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		(void)calls.header(r, "Allow", "GET, HEAD");
+	if (reply->location)
+		(void)calls.header(r, "Location", reply->location);
+	if (reply->allow)
+		(void)calls.header(r, "Allow", reply->allow);
 	done = calls.queue(c, reply->status, r);
 	calls.destroy(r);
 	return done;
 }
 
-static enum MHD_Result send_reply(struct MHD_Connection *c, struct web_reply *reply,
-				  const char *location)
+static enum MHD_Result send_reply(struct MHD_Connection *c, struct web_reply *reply)
 {
-	enum MHD_Result done = send_body(c, reply, location, &reply->body);
+	enum MHD_Result done = send_body(c, reply, &reply->body);
 
 	out_release(&reply->body);
+	free(reply->location);
 	return done;
 }
 
-static enum MHD_Result send_line(struct MHD_Connection *c, unsigned status, const char *line,
-				 const char *location)
+void web_say(struct web_reply *reply, unsigned status, const char *line)
 {
-	struct web_reply reply = { .status = status, .type = "text/plain; charset=utf-8" };
+	reply->status = status;
+	reply->type = "text/plain; charset=utf-8";
+	reply->policy = NULL;
+	reply->file_name = NULL;
+	reply->body.n = 0;
+	out_printf(&reply->body, "%s\n", line);
+}
+
+static enum MHD_Result send_line(struct MHD_Connection *c, unsigned status, const char *line)
+{
+	struct web_reply reply = { .allow =
+					   status == MHD_HTTP_METHOD_NOT_ALLOWED ? ALLOWED : NULL };
 
 	out_init(&reply.body, 0);
-	out_printf(&reply.body, "%s\n", line);
-	return send_reply(c, &reply, location);
+	web_say(&reply, status, line);
+	return send_reply(c, &reply);
 }
 
 /* ------------------------------------------------------------------ who may ask */
@@ -187,7 +199,46 @@ static bool is_local_request(struct MHD_Connection *c)
 	return is_local_peer(c) && is_local_name(host);
 }
 
+/*
+ * Whether a page of another site has the browser ask.  Browsers say so by themselves, and no page
+ * can keep them from it; whoever says nothing is no browser.
+ */
+static bool is_foreign(struct MHD_Connection *c)
+{
+	const char *site = calls.lookup(c, MHD_HEADER_KIND, "Sec-Fetch-Site");
+	const char *origin = calls.lookup(c, MHD_HEADER_KIND, "Origin");
+	struct str host = str_of(calls.lookup(c, MHD_HEADER_KIND, "Host"));
+	const char *name;
+
+	if (site && strcmp(site, "same-origin") != 0)
+		return true;
+	if (!origin)
+		return false;
+	name = strstr(origin, "://");
+	return !name || !str_is(host, name + 3);
+}
+
 /* ------------------------------------------------------------------ requests */
+
+/* What has come of one so far. */
+struct incoming {
+	struct out form;
+};
+
+static void on_end(void *ctx, struct MHD_Connection *c, void **state,
+		   enum MHD_RequestTerminationCode why)
+{
+	struct incoming *in = *state;
+
+	(void)ctx;
+	(void)c;
+	(void)why;
+	if (!in)
+		return;
+	out_release(&in->form);
+	free(in);
+	*state = NULL;
+}
 
 struct collected {
 	struct web_request *rq;
@@ -208,22 +259,66 @@ static enum MHD_Result collect(void *ctx, enum MHD_ValueKind kind, const char *n
 	return MHD_YES;
 }
 
+/* "a=b&c=d" of a form, which is changed to strings. */
+static void collect_form(struct out *form, struct collected *all)
+{
+	char *rest;
+
+	out_char(form, '\0');
+	rest = form->error ? NULL : form->p;
+	for (char *pair = strsep(&rest, "&"); pair; pair = strsep(&rest, "&")) {
+		char *value = strchr(pair, '=');
+
+		if (value)
+			*value++ = '\0';
+		web_decode(pair);
+		if (value)
+			web_decode(value);
+		if (*pair)
+			(void)collect(all, MHD_POSTDATA_KIND, pair, value);
+	}
+}
+
 /* Everything but the pages is redirected to them, with its parameters. */
 static enum MHD_Result redirect(struct MHD_Connection *c, const struct web_request *rq,
 				const char *url)
 {
 	bool slash_only = strcmp(url, "/ui") == 0;
-	enum MHD_Result done;
+	struct web_reply reply = { 0 };
 	struct out to;
 
 	out_init(&to, 0);
 	out_text(&to, slash_only ? "/ui/" : "/ui");
 	web_query(rq, NULL, NULL, STR(""), &to);
-	out_char(&to, '\0');
-	done = send_line(c, slash_only ? MHD_HTTP_MOVED_PERMANENTLY : MHD_HTTP_TEMPORARY_REDIRECT,
-			 "see /ui/", to.p);
+	out_init(&reply.body, 0);
+	web_say(&reply, slash_only ? MHD_HTTP_MOVED_PERMANENTLY : MHD_HTTP_TEMPORARY_REDIRECT,
+		"see /ui/");
+	reply.location = mem_str(out_view(&to));
 	out_release(&to);
-	return done;
+	return send_reply(c, &reply);
+}
+
+static enum MHD_Result answer_whole(const struct web_server *s, struct MHD_Connection *c,
+				    const char *url, bool changes, struct incoming *in)
+{
+	struct web_request rq = { .path = url, .changes = changes };
+	struct collected all = { &rq, false };
+	struct web_reply reply = { .status = MHD_HTTP_OK, .type = "text/html; charset=utf-8" };
+
+	calls.values(c, MHD_GET_ARGUMENT_KIND, collect, &all);
+	if (changes)
+		collect_form(&in->form, &all);
+	if (all.too_many)
+		return send_line(c, MHD_HTTP_BAD_REQUEST, "too many parameters");
+	if (in->form.error)
+		return send_line(c, MHD_HTTP_CONTENT_TOO_LARGE, "this is too much for a form");
+	if (strncmp(url, "/ui/", 4) != 0)
+		return redirect(c, &rq, url);
+	rq.path = url + 3;
+	out_init(&reply.body, 0);
+	s->answer(&rq, &reply, s->ctx);
+	answer_unchanged(c, &reply);
+	return send_reply(c, &reply);
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *url,
@@ -231,31 +326,28 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 				  size_t *size, void **state)
 {
 	const struct web_server *s = ctx;
-	struct web_request rq = { .path = url };
-	struct collected all = { &rq, false };
-	struct web_reply reply = { .status = MHD_HTTP_OK, .type = "text/html; charset=utf-8" };
+	bool changes = strcmp(method, "POST") == 0 || strcmp(method, "DELETE") == 0;
+	struct incoming *in = *state;
 
 	(void)version;
-	(void)upload;
-	*size = 0;
-	if (s->local && !is_local_request(c))
-		return send_line(c, MHD_HTTP_FORBIDDEN, "permission denied", NULL);
-	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-		return send_line(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD", NULL);
-	if (!*state) { /* answered before the request has ended, the connection would end, too */
-		*state = c;
+	if (in && *size > 0) {
+		out_bytes(&in->form, upload, *size);
+		*size = 0;
 		return MHD_YES;
 	}
-	calls.values(c, MHD_GET_ARGUMENT_KIND, collect, &all);
-	if (all.too_many)
-		return send_line(c, MHD_HTTP_BAD_REQUEST, "too many parameters", NULL);
-	if (strncmp(url, "/ui/", 4) != 0)
-		return redirect(c, &rq, url);
-	rq.path = url + 3;
-	out_init(&reply.body, 0);
-	s->answer(&rq, &reply, s->ctx);
-	answer_unchanged(c, &reply);
-	return send_reply(c, &reply, NULL);
+	if (s->local && !is_local_request(c))
+		return send_line(c, MHD_HTTP_FORBIDDEN, "permission denied");
+	if (!changes && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+		return send_line(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only " ALLOWED);
+	if (changes && is_foreign(c))
+		return send_line(c, MHD_HTTP_FORBIDDEN, "not for other sites");
+	if (!in) { /* answered before the request has ended, the connection would end, too */
+		in = mem_zeroed(1, sizeof(*in));
+		out_init(&in->form, FORM);
+		*state = in;
+		return MHD_YES;
+	}
+	return answer_whole(s, c, url, changes, in);
 }
 
 /* ------------------------------------------------------------------ listening */
@@ -344,12 +436,12 @@ int web_serve(const struct web_address *at,
 	s->local = is_local_name(str_of(at->host));
 	s->answer = answer;
 	s->ctx = ctx;
-	s->daemon = calls.start(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
-					MHD_USE_POLL,
-				0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd,
-				MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
-				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS,
-				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S, MHD_OPTION_END);
+	s->daemon = calls.start(
+		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, 0,
+		NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)TIMEOUT_S, MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL, MHD_OPTION_END);
 	if (!s->daemon) {
 		close(fd);
 		return err_set(err, -EIO, "cannot start the web server on %s:%u", at->host,

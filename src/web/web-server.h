@@ -5,7 +5,7 @@
  * connections, so that many of them do not either.  Every answer forbids the browser to load
  * anything from elsewhere.  Where the server listens on a name of this machine's own, only this
  * machine is answered, and only under such a name: a page of a stranger cannot ask through a name
- * that it has pointed here.
+ * that it has pointed here.  What changes something is not answered to pages of other sites at all.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,6 +43,8 @@ enum { WEB_ARGS = 64 };
 
 struct web_request {
 	const char *path; /* behind "/ui", begins with a slash */
+	bool changes;     /* POST or DELETE, and not on behalf of another site */
+	/* Of the URL; behind these, of the form that was sent. */
 	struct web_arg args[WEB_ARGS];
 	size_t nargs;
 };
@@ -54,16 +56,27 @@ struct web_reply {
 	const char *file_name; /* to save it as, or NULL to show it */
 	const char *tag;       /* changes when the body does; NULL: not to be kept */
 	bool forever;          /* with a tag: need not be asked for again */
+	const char *allow;     /* methods, with status 405 */
+	char *location;        /* of a redirection; freed with the body */
 	struct out body;
 };
 
 /* The policy of a drawing with a script of its own: it belongs to no site and reaches none. */
 extern const char web_drawing_policy[];
 
+/* A line of text instead of what was to be the answer. */
+void web_say(struct web_reply *reply, unsigned status, const char *line);
+
+/* Decodes a value of a form in place: plus signs are blanks.  It ends at the first zero byte. */
+void web_decode(char *text);
+
 /* The value of a parameter, the first if there are several, or "". */
 const char *web_arg(const struct web_request *rq, const char *name);
 
-/* "?a=b&c=d" of all parameters but 'except' (may be NULL), then 'name' and 'value' if not NULL. */
+/*
+ * "?a=b&c=d" of all parameters that have a value, but 'except' (may be NULL), then 'name' and
+ * 'value' if not NULL.
+ */
 void web_query(const struct web_request *rq, const char *except, const char *name, struct str value,
 	       struct out *o);
 
