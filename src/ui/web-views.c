@@ -18,50 +18,14 @@
 #include "ui/options.h"
 #include "ui/picture.h"
 #include "ui/settings.h"
+#include "ui/web-visit.h"
 #include "web/page.h"
 #include "web/web-server.h"
 
 #include <errno.h>
 
-enum {
-	SEE_OTHER = 303,
-	BAD_REQUEST = 400,
-	NOT_FOUND = 404,
-	METHOD_NOT_ALLOWED = 405,
-	NOT_IMPLEMENTED = 501
-};
-
-/* Rows of a table, as in the reference; and what a browser can still show. */
-enum { TOP_ROWS = 500, LARGEST_BODY = 64 << 20, ARENA_BUDGET = 64 << 20 };
-
-/* One request on its way to an answer. */
-struct visit {
-	struct notify notify; /* first: keep_warning() gets only this */
-	struct web_views *views;
-	const struct web_request *rq;
-	const struct view *view; /* which page it is, if it is one */
-	struct web_reply *reply;
-	struct arena arena;
-	struct config cfg;
-	struct report *report;
-	struct out warnings;
-};
-
-struct view {
-	const char *path;
-	enum report_kind kind;
-	/* What is under the head of the page.  Fails before it has written anything. */
-	int (*body)(struct visit *v, const struct page *pg, struct err *err);
-	bool has_param; /* functions that match "f" */
-};
-
-static void keep_warning(struct notify *n, enum notify_kind kind, const char *text)
-{
-	struct visit *v = (struct visit *)n;
-
-	if (kind == NOTIFY_WARN)
-		out_printf(&v->warnings, "%s\n", text);
-}
+/* What a browser can still show. */
+enum { LARGEST_BODY = 64 << 20 };
 
 /* ------------------------------------------------------------------ bodies */
 
@@ -135,7 +99,7 @@ static int show_graph(struct visit *v, const struct page *pg, struct err *err)
 		page_drawing(pg, "graph.svg", &v->reply->body);
 		return 0;
 	}
-	v->reply->status = NOT_IMPLEMENTED;
+	v->reply->status = VISIT_NOT_IMPLEMENTED;
 	page_note(pg, STR("Could not execute dot; may need to install graphviz."), "flamegraph",
 		  "The flame graph needs none.", &v->reply->body);
 	return 0;
@@ -157,40 +121,6 @@ static const struct view *find_view(const char *path)
 			return &views[i];
 	}
 	return NULL;
-}
-
-/* ------------------------------------------------------------------ from request to report */
-
-/* The configuration of the command line with what the URL says. */
-static int apply_args(struct visit *v, struct err *err)
-{
-	for (const struct option *o = config_options; o->name; o++) {
-		struct str value = str_of(o->url ? web_arg(v->rq, o->url) : "");
-		struct err why;
-		int rc;
-
-		if (value.n == 0)
-			continue;
-		rc = option_set(o, &v->cfg, value, &v->arena, &why);
-		if (rc)
-			return err_set(err, rc, "error setting config field %s: %s", o->name,
-				       why.msg);
-	}
-	return 0;
-}
-
-static int make_report(struct visit *v, enum report_kind kind, bool has_param, struct err *err)
-{
-	int rc = apply_args(v, err);
-
-	if (kind == REPORT_TEXT)
-		v->cfg.nodecount = TOP_ROWS;
-	if (kind == REPORT_PEEK)
-		v->cfg.granularity = "lines";
-	if (rc)
-		return rc;
-	return report_new(&v->report, v->views->profile, kind,
-			  has_param ? web_arg(v->rq, "f") : NULL, &v->cfg, &v->notify, err);
 }
 
 /* ------------------------------------------------------------------ saved configurations */
@@ -315,9 +245,9 @@ static void finish_change(struct visit *v, int rc, const struct err *err)
 
 	v->reply->type = "text/plain; charset=utf-8";
 	if (rc) {
-		web_say(v->reply, BAD_REQUEST, err->msg);
+		web_say(v->reply, VISIT_BAD_REQUEST, err->msg);
 	} else if (view) {
-		v->reply->status = SEE_OTHER;
+		v->reply->status = VISIT_SEE_OTHER;
 		v->reply->location = back_to(v, view->path);
 	}
 }
@@ -325,7 +255,7 @@ static void finish_change(struct visit *v, int rc, const struct err *err)
 static void save_config(struct visit *v)
 {
 	struct err err;
-	int rc = apply_args(v, &err);
+	int rc = visit_configure(v, &err);
 
 	pthread_mutex_lock(&v->views->settling);
 	if (rc == 0)
@@ -351,7 +281,7 @@ static void show_page(struct visit *v)
 	struct page pg = { v->rq, v->views->profile, NULL, view->path + 1, { 0 }, NULL, 0 };
 	struct out *o = &v->reply->body;
 	struct err err = { "" };
-	int rc = make_report(v, view->kind, view->has_param, &err);
+	int rc = visit_report(v, view->kind, view->has_param, &err);
 
 	offer_configs(v, &pg);
 	pg.report = v->report;
@@ -360,7 +290,7 @@ static void show_page(struct visit *v)
 	if (rc == 0)
 		rc = view->body(v, &pg, &err);
 	if (rc) {
-		v->reply->status = BAD_REQUEST;
+		v->reply->status = VISIT_BAD_REQUEST;
 		page_note(&pg, str_of(err.msg), NULL, NULL, o);
 	}
 	page_end(o);
@@ -372,8 +302,8 @@ static void send_flame(struct visit *v)
 {
 	struct err err;
 
-	if (make_report(v, REPORT_FLAME, false, &err) != 0) {
-		web_say(v->reply, BAD_REQUEST, err.msg);
+	if (visit_report(v, REPORT_FLAME, false, &err) != 0) {
+		web_say(v->reply, VISIT_BAD_REQUEST, err.msg);
 		return;
 	}
 	v->reply->type = "image/svg+xml";
@@ -391,7 +321,7 @@ static void send_graph(struct visit *v)
 
 	pthread_mutex_lock(&v->views->reporting);
 	out_init(&graph, 0);
-	rc = make_report(v, REPORT_DOT, false, &err);
+	rc = visit_report(v, REPORT_DOT, false, &err);
 	if (rc == 0)
 		render_dot(v->report, &graph);
 	pthread_mutex_unlock(&v->views->reporting);
@@ -404,7 +334,8 @@ static void send_graph(struct visit *v)
 	v->reply->type = "image/svg+xml";
 	v->reply->policy = web_drawing_policy;
 	if (rc)
-		web_say(v->reply, rc == -EINVAL ? BAD_REQUEST : NOT_IMPLEMENTED, err.msg);
+		web_say(v->reply, rc == -EINVAL ? VISIT_BAD_REQUEST : VISIT_NOT_IMPLEMENTED,
+			err.msg);
 }
 
 static void send_profile(struct visit *v)
@@ -427,7 +358,7 @@ static void send_file(struct visit *v, const char *name)
 		out_bytes(&v->reply->body, f->p, f->n);
 		return;
 	}
-	web_say(v->reply, NOT_FOUND, "404 page not found");
+	web_say(v->reply, VISIT_NOT_FOUND, "404 page not found");
 }
 
 /* ------------------------------------------------------------------ paths */
@@ -459,7 +390,7 @@ static const struct {
 static void refuse_method(struct visit *v, bool changes)
 {
 	v->reply->allow = changes ? "POST, DELETE" : "GET, HEAD";
-	web_say(v->reply, METHOD_NOT_ALLOWED,
+	web_say(v->reply, VISIT_METHOD_NOT_ALLOWED,
 		changes ? "only POST and DELETE" : "only GET and HEAD");
 }
 
@@ -495,7 +426,7 @@ static void answer(struct visit *v)
 	}
 	v->view = find_view(path);
 	if (!v->view)
-		web_say(v->reply, NOT_FOUND, "404 page not found");
+		web_say(v->reply, VISIT_NOT_FOUND, "404 page not found");
 	else if (v->rq->changes)
 		refuse_method(v, false);
 	else
@@ -504,16 +435,9 @@ static void answer(struct visit *v)
 
 void web_views_answer(const struct web_request *rq, struct web_reply *reply, void *ctx)
 {
-	struct visit v = {
-		.notify = { .say = keep_warning }, .views = ctx, .rq = rq, .reply = reply
-	};
+	struct visit v;
 
-	v.cfg = *v.views->cfg;
-	arena_init(&v.arena, ARENA_BUDGET);
-	out_init(&v.warnings, 0);
+	visit_init(&v, ctx, rq, reply);
 	answer(&v);
-	if (v.report)
-		report_free(v.report);
-	out_release(&v.warnings);
-	arena_release(&v.arena);
+	visit_release(&v);
 }
