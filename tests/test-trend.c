@@ -35,17 +35,6 @@ static void students_t_is_as_in_tables(void **state)
 	assert_near(chance_of_t(200, 4), 1.8747e-09);
 }
 
-static void coins_are_fair(void **state)
-{
-	(void)state;
-	assert_near(chance_of_heads(10, 0), 1.0 / 1024);
-	assert_near(chance_of_heads(1, 1), 0.75);
-	assert_near(chance_of_heads(0, 5), 1);
-	assert_near(chance_of_heads(0, 0), 1);
-	assert_true(chance_of_heads(5000, 5000) > 0.4);
-	assert_true(chance_of_heads(5500, 4500) < 1e-20);
-}
-
 static void a_line_is_found(void **state)
 {
 	double x[] = { 0, 1, 2, 3, 4, 5 }, y[] = { 10.1, 11.9, 14.2, 15.8, 18.1, 20 };
@@ -87,7 +76,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(students_t_is_as_in_tables),
-		cmocka_unit_test(coins_are_fair),
 		cmocka_unit_test(a_line_is_found),
 		cmocka_unit_test(a_bend_is_found_where_it_is),
 		cmocka_unit_test(noise_is_no_trend),

@@ -661,3 +661,29 @@ void profile_set_label(struct profile *p, const char *key, const char *value)
 	p->labels = labels;
 	p->nlabels = n;
 }
+
+struct profile *profile_without_label(const struct profile *p, const char *key)
+{
+	struct profile *v = profile_view(p);
+	uint32_t gone = profile_lookup(p, str_of(key));
+	struct merger *m = merge_new(v);
+	uint64_t n = 0;
+
+	v->samples = xarena(&v->arena, p->nsamples, sizeof(*v->samples));
+	v->labels = xarena(&v->arena, p->nlabels, sizeof(*v->labels));
+	v->in_order = false;
+	for (size_t i = 0; i < p->nsamples; i++) {
+		const struct sample *s = &p->samples[i];
+
+		v->samples[i] = *s;
+		v->samples[i].label = n;
+		for (uint32_t k = 0; k < s->nlabels; k++) {
+			if (p->labels[s->label + k].key != gone)
+				v->labels[n++] = p->labels[s->label + k];
+		}
+		v->samples[i].nlabels = (uint32_t)(n - v->samples[i].label);
+	}
+	v->nlabels = n;
+	(void)merge_add(m, v);
+	return merge_end(m);
+}

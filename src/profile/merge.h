@@ -47,4 +47,10 @@ struct profile *merge_end(struct merger *m);
 /* Gives every sample the string label 'key', in place of any it has. */
 void profile_set_label(struct profile *p, const char *key, const char *value);
 
+/*
+ * A profile like 'p', whose samples lack the label 'key'; those that are then the same are merged.
+ * It shares the strings of 'p', but nothing else.
+ */
+struct profile *profile_without_label(const struct profile *p, const char *key);
+
 #endif /* PROFILE_MERGE_H */

@@ -10,6 +10,8 @@
 #include "base/table.h"
 #include "base/xalloc.h"
 #include "profile/profile.h"
+#include "report/events.h"
+#include "report/significance.h"
 #include "report/trend.h"
 
 #include <errno.h>
@@ -171,26 +173,9 @@ static void add_point(struct growth *g, enum growth_level level, const struct st
 	last->born += p->born;
 }
 
-/* How many objects of this size the profile has seen of so many that there were. */
-static double seen(double objects, double size, double period)
-{
-	return period > 1 && size > 0 ? objects * -expm1(-size / period) : objects;
-}
-
 static double value(const struct profile *p, size_t sample, uint32_t column)
 {
 	return column == NONE ? 0 : (double)p->values[sample * p->ntypes + column];
-}
-
-static double size_of(const struct profile *p, const struct sample *s, double bytes, double objects)
-{
-	for (uint32_t i = 0; i < s->nlabels; i++) {
-		const struct label *l = &p->labels[s->label + i];
-
-		if (l->str == NONE && str_is(profile_str(p, l->key), "bytes"))
-			return (double)l->num;
-	}
-	return objects > 0 ? bytes / objects : 0;
 }
 
 static void add_sample(struct growth *g, const struct profile *p, size_t i, struct columns c,
@@ -203,11 +188,11 @@ static void add_sample(struct growth *g, const struct profile *p, size_t i, stru
 		.bytes = value(p, i, c.space),
 		.objects = value(p, i, c.objects),
 	};
-	double size = size_of(p, s, at.bytes, at.objects), period = (double)p->period;
+	double size = object_size(p, s, at.bytes, at.objects), period = (double)p->period;
 	size_t n = stack_frames(g, p, s, frames);
 
-	at.lives = seen(c.objects == NONE ? at.bytes / 4096 : at.objects, size, period);
-	at.born = seen(value(p, i, c.alloc_objects), size, period);
+	at.lives = objects_seen(c.objects == NONE ? at.bytes / 4096 : at.objects, size, period);
+	at.born = objects_seen(value(p, i, c.alloc_objects), size, period);
 	r->total += at.bytes;
 	r->born += at.born;
 	add_point(g, GROWTH_STACK, frames, n, &at);
@@ -335,7 +320,7 @@ static double chance_of(const struct series *s, const struct trend *t)
 		came += born;
 		went += born - more;
 	}
-	chance = chance_of_heads(came, went);
+	chance = came + went < 1 ? 1 : chance_of_many(came, came + went, 0.5);
 	if (s->g->has_allocs && went <= nothing * came)
 		return chance;
 	return fmax(chance, t->chance);

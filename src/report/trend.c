@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-enum { EXACT_THROWS = 1000 };
-
 /* Finite series for whole degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4). */
 static double within_t(double t, size_t freedom)
 {
@@ -57,20 +55,6 @@ double t_of_confidence(size_t freedom)
 			high = t;
 	}
 	return high;
-}
-
-double chance_of_heads(double more, double less)
-{
-	double n = more + less, sum = 0;
-
-	if (n < 1)
-		return 1;
-	if (n > EXACT_THROWS)
-		return 0.5 * erfc((more - less - 1) / sqrt(n) / M_SQRT2);
-	n = floor(n + 0.5);
-	for (int k = (int)ceil(more - 0.5); k <= (int)n; k++)
-		sum += exp(lgamma(n + 1) - lgamma(k + 1.0) - lgamma(n - k + 1) - n * M_LN2);
-	return sum > 1 ? 1 : sum;
 }
 
 struct line {

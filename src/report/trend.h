@@ -21,9 +21,6 @@ struct trend {
  */
 struct trend trend_fit(const double *x, const double *y, size_t n);
 
-/* The chance of at least 'more' heads when a coin is thrown 'more' + 'less' times. */
-double chance_of_heads(double more, double less);
-
 /* The chance that Student's t with 'freedom' degrees is at least 't'. */
 double chance_of_t(double t, size_t freedom);
 /* The t that is exceeded with a chance of 2.5 %. */

@@ -1,0 +1,557 @@
+/*
+ * compare.c - what changed between two profiles, and whether that is more than chance
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "report/compare.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/out.h"
+#include "base/units.h"
+#include "base/xalloc.h"
+#include "graph/node.h"
+#include "graph/walk.h"
+#include "profile/profile.h"
+#include "report/events.h"
+#include "report/report.h"
+#include "report/significance.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* At most this share of what is said to have changed is expected not to have. */
+static const double level = 0.05;
+
+/* Squares are kept as whole numbers with so many steps between them. */
+static const double steps = 256;
+
+/* What spread profiles of a side have is believed as much as so many profiles more. */
+static const double trusted = 4;
+
+enum { TYPES_MOST = 32 };
+
+/* Durations that differ by less are the same. */
+static const double same_time = 0.01;
+
+enum { SUM, SQUARES, EVENTS, COLUMNS };
+
+/* Of one node, or everything: a number for each profile. */
+struct sums {
+	const double *sum, *squares, *events;
+};
+
+struct job {
+	struct compare *c;
+	struct report *r;
+	struct compare_sides sides;
+	struct event_rule rule;
+	double unit;      /* the mean weight of an event: what squares are divided by */
+	uint8_t *profile; /* of each sample */
+	struct exposure exposure;
+	double exposed[COMPARE_PROFILES_MOST]; /* of each profile */
+	double scale; /* what sums of the new side are multiplied with, to be like the old one's */
+	struct profile *v;
+	struct nodes nodes;
+	double *flat, *cum; /* per node, column and profile */
+	double *whole;      /* per column and profile */
+};
+
+const char *compare_verdict_text(enum compare_verdict v)
+{
+	static const char *const text[] = { "too few", "may be chance", "less", "more" };
+
+	return text[v];
+}
+
+/* ------------------------------------------------------------------ which profile is it of */
+
+static uint32_t first_of(const struct compare_sides *s, bool base)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (s->profiles[i].base == base)
+			return i;
+	}
+	return 0;
+}
+
+/* "1" is the first; NONE if it is no number of a profile. */
+static uint32_t numbered(const struct job *j, struct str text)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < text.n && i < 3; i++)
+		n = n * 10 + (uint32_t)(unsigned char)(text.p[i] - '0');
+	return n > 0 && n <= j->sides.n ? n - 1 : NONE;
+}
+
+static uint32_t profile_of(const struct job *j, size_t sample, uint32_t base, uint32_t number)
+{
+	const struct profile *v = j->r->v;
+	const struct sample *s = &v->samples[sample];
+	uint32_t found = NONE;
+	bool is_base = false;
+
+	for (uint32_t i = 0; i < s->nlabels; i++) {
+		const struct label *l = &v->labels[s->label + i];
+
+		is_base |= l->key == base && l->str != NONE;
+		if (l->key == number && l->str != NONE)
+			found = numbered(j, profile_str(v, l->str));
+	}
+	if (found != NONE && j->sides.profiles[found].base == is_base)
+		return found;
+	return first_of(&j->sides, is_base);
+}
+
+static void assign_samples(struct job *j)
+{
+	const struct profile *v = j->r->v;
+	uint32_t base = profile_lookup(v, STR("pprof::base"));
+	uint32_t number = profile_lookup(v, STR("sonde::profile"));
+
+	j->profile = mem_new(v->nsamples + 1, 1);
+	for (size_t i = 0; i < v->nsamples; i++)
+		j->profile[i] = (uint8_t)profile_of(j, i, base, number);
+}
+
+/* ------------------------------------------------------------------ adding up */
+
+/* The values of a sample as they were before -normalize. */
+static const int64_t *true_values(const struct job *j, size_t i, int64_t *room)
+{
+	const struct profile *v = j->r->v;
+	const int64_t *values = sample_values(v, i);
+
+	if (!j->sides.ratios || j->sides.profiles[j->profile[i]].base || v->ntypes > TYPES_MOST)
+		return values;
+	for (uint32_t t = 0; t < v->ntypes; t++)
+		room[t] = f64_to_i64(round((double)values[t] / j->sides.ratios[t]));
+	return room;
+}
+
+/* Of one sample: how many events, at least one if it has any value. */
+static double events_at(const struct job *j, size_t i, double *value)
+{
+	const struct profile *v = j->r->v;
+	int64_t room[TYPES_MOST];
+	const int64_t *values = true_values(j, i, room);
+	double n = events_of(&j->rule, v, &v->samples[i], values, j->r->selection.index);
+
+	*value = fabs((double)values[j->r->selection.index]);
+	if (*value <= 0)
+		return 0;
+	return n < 1 ? 1 : n;
+}
+
+static void find_unit(struct job *j)
+{
+	double sum = 0, events = 0, value;
+
+	for (size_t i = 0; i < j->r->v->nsamples; i++) {
+		events += events_at(j, i, &value);
+		sum += value;
+	}
+	j->unit = events > 0 ? sum / events : 1;
+}
+
+static int64_t whole(double v)
+{
+	return v < 9e15 ? (int64_t)(v + 0.5) : (int64_t)9e15;
+}
+
+/* The numbers of one profile, in place of those that the samples have. */
+static void fill(const struct job *j, uint32_t profile, int64_t *values)
+{
+	for (size_t i = 0; i < j->r->v->nsamples; i++) {
+		int64_t *to = values + i * COLUMNS;
+		double value, events;
+
+		memset(to, 0, COLUMNS * sizeof(*to));
+		if (j->profile[i] != profile)
+			continue;
+		events = events_at(j, i, &value);
+		if (events <= 0)
+			continue;
+		to[SUM] = whole(value);
+		to[SQUARES] = whole(value * value / events / j->unit * steps * j->rule.spread);
+		to[EVENTS] = whole(events * steps);
+	}
+}
+
+static void store(const struct job *j, double *to, size_t node, uint32_t column, uint32_t profile,
+		  int64_t v)
+{
+	to[(node * COLUMNS + column) * j->sides.n + profile] =
+		(double)v / (column == SUM ? 1 : steps);
+}
+
+static struct sums sums_at(const struct job *j, const double *of, size_t node)
+{
+	const double *at = of + node * COLUMNS * j->sides.n;
+
+	return (struct sums){ at + SUM * j->sides.n, at + SQUARES * j->sides.n,
+			      at + EVENTS * j->sides.n };
+}
+
+static void add_profile(struct job *j, uint32_t profile)
+{
+	struct profile *v = j->v;
+	AUTO(freep) struct weight *weights = mem_new(j->nodes.n, sizeof(*weights));
+
+	fill(j, profile, v->values);
+	for (uint32_t column = 0; column < COLUMNS; column++) {
+		struct selection s = { .index = column };
+		int64_t all = 0;
+
+		memset(weights, 0, j->nodes.n * sizeof(*weights));
+		free(walk_nodes(&j->nodes, &s, weights));
+		for (uint32_t n = 0; n < j->nodes.n; n++) {
+			store(j, j->flat, n, column, profile, weights[n].flat);
+			store(j, j->cum, n, column, profile, weights[n].cum);
+		}
+		for (size_t i = 0; i < v->nsamples; i++)
+			all = wrap_add(all, v->values[i * COLUMNS + column]);
+		store(j, j->whole, 0, column, profile, all);
+	}
+}
+
+/* A view of the same stacks with numbers of our own. */
+static void add_up(struct job *j)
+{
+	struct profile *v = profile_view(j->r->v);
+	size_t row = COLUMNS * j->sides.n;
+	struct node_options o;
+
+	find_unit(j);
+	(void)node_options_init(&o, &j->r->cfg);
+	j->v = v;
+	v->ntypes = COLUMNS;
+	v->values = mem_new(v->nsamples * COLUMNS, sizeof(*v->values));
+	nodes_init(&j->nodes, v, &o);
+	j->flat = mem_zeroed(j->nodes.n * row, sizeof(*j->flat));
+	j->cum = mem_zeroed(j->nodes.n * row, sizeof(*j->cum));
+	j->whole = mem_zeroed(row, sizeof(*j->whole));
+	for (uint32_t i = 0; i < j->sides.n; i++)
+		add_profile(j, i);
+}
+
+static void release(struct job *j)
+{
+	nodes_release(&j->nodes);
+	free(j->v->values);
+	profile_free(j->v);
+	free(j->profile);
+	free(j->flat);
+	free(j->cum);
+	free(j->whole);
+}
+
+/* ------------------------------------------------------------------ what to expect */
+
+static void count_sides(struct job *j)
+{
+	struct compare *c = j->c;
+	bool known[2] = { true, true };
+
+	for (size_t i = 0; i < j->sides.n; i++) {
+		int side = !j->sides.profiles[i].base;
+
+		c->profiles[side]++;
+		c->duration[side] += j->sides.profiles[i].duration;
+		known[side] &= j->sides.profiles[i].duration > 0;
+	}
+	for (int side = 0; side < 2; side++)
+		c->duration[side] = known[side] ? c->duration[side] : 0;
+}
+
+static double per_profile(const struct compare *c, int side)
+{
+	return (double)c->duration[side] / (double)c->profiles[side];
+}
+
+/* What lives at a moment does not grow with the time somebody has watched it. */
+static enum compare_by choose(const struct job *j)
+{
+	const struct compare *c = j->c;
+	bool timed = c->duration[0] > 0 && c->duration[1] > 0;
+
+	if (j->sides.ratios)
+		return COMPARE_SHARES;
+	if (j->sides.by == COMPARE_TIME && !timed)
+		return COMPARE_AMOUNTS;
+	if (j->sides.by != COMPARE_AUTO)
+		return j->sides.by;
+	if (timed && !str_starts(j->r->sample_type, STR("inuse")) &&
+	    fabs(per_profile(c, 0) / per_profile(c, 1) - 1) > same_time)
+		return COMPARE_TIME;
+	return COMPARE_AMOUNTS;
+}
+
+static double side_sum(const struct job *j, const double *of, int side)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < j->sides.n; i++)
+		sum += !j->sides.profiles[i].base == side ? of[i] : 0;
+	return sum;
+}
+
+static void expose(struct job *j)
+{
+	struct compare *c = j->c;
+	double all[2];
+
+	for (size_t i = 0; i < j->sides.n; i++) {
+		if (c->by == COMPARE_TIME)
+			j->exposed[i] = (double)j->sides.profiles[i].duration;
+		else
+			j->exposed[i] =
+				c->by == COMPARE_SHARES ? j->whole[SUM * j->sides.n + i] : 1;
+	}
+	all[0] = side_sum(j, j->exposed, 0);
+	all[1] = side_sum(j, j->exposed, 1);
+	j->exposure = (struct exposure){ .share = all[0] / (all[0] + all[1]),
+					 .all = { all[0], all[1] },
+					 .parts = c->by == COMPARE_SHARES,
+					 .spread = 1 };
+	j->scale = all[1] > 0 ? all[0] / all[1] : 1;
+	c->scale = j->scale * (double)c->profiles[1] / (double)c->profiles[0];
+}
+
+static struct evidence evidence_of(const struct job *j, const struct sums *s)
+{
+	return (struct evidence){
+		.sum = { side_sum(j, s->sum, 0), side_sum(j, s->sum, 1) },
+		.squares = { side_sum(j, s->squares, 0) * j->unit,
+			     side_sum(j, s->squares, 1) * j->unit },
+	};
+}
+
+/* ------------------------------------------------------------------ spread between profiles */
+
+/* How far the profiles of each side are from each other. */
+struct spread {
+	double squared; /* Pearson's chi squared, in events; -1: too few for it to mean anything */
+	double mean;    /* events per profile */
+};
+
+static struct spread measure(const struct job *j, const struct sums *s)
+{
+	struct evidence e = evidence_of(j, s);
+	double events[2], all[2] = { side_sum(j, j->exposed, 0), side_sum(j, j->exposed, 1) };
+	struct spread to = { 0 };
+	double n, weight;
+
+	effective_events(&e, 1, events);
+	n = events[0] + events[1];
+	weight = n > 0 ? (e.sum[0] + e.sum[1]) / n : 1;
+	to.mean = n / (double)j->sides.n;
+	for (size_t i = 0; i < j->sides.n; i++) {
+		int side = !j->sides.profiles[i].base;
+		double expected = events[side] * j->exposed[i] / all[side];
+		double off = s->sum[i] / weight - expected;
+
+		if (!(expected >= 1))
+			return (struct spread){ -1, to.mean };
+		to.squared += off * off / expected;
+	}
+	return to;
+}
+
+static double freedom(const struct job *j)
+{
+	return (double)j->sides.n - 2;
+}
+
+/* Variance, compared with that of sampling, of a number that varies by itself, too. */
+static double variance(double spread, double mean)
+{
+	return 1 + spread * spread * mean;
+}
+
+/* What is left of all squares if numbers vary by this share of themselves. */
+static double squares_left(const struct spread *all, size_t n, double spread)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += all[i].squared / variance(spread, all[i].mean);
+	return sum;
+}
+
+/* How much numbers vary by themselves, that squares are as many as chance has them. */
+static void find_spread(struct job *j)
+{
+	AUTO(freep) struct spread *all = mem_new(j->nodes.n, sizeof(*all));
+	double low = 0, high = 10;
+	size_t n = 0;
+
+	if (freedom(j) < 1)
+		return;
+	for (uint32_t i = 0; i < j->nodes.n; i++) {
+		struct sums s = sums_at(j, j->flat, i);
+
+		all[n] = measure(j, &s);
+		n += all[n].squared >= 0;
+	}
+	for (int i = 0; i < 50; i++) {
+		double middle = (low + high) / 2;
+
+		if (squares_left(all, n, middle) > freedom(j) * (double)n)
+			low = middle;
+		else
+			high = middle;
+	}
+	j->c->spread = high < 1e-3 ? 0 : high;
+}
+
+/* The variance of all numbers of this size, or more where this one has more. */
+static double variance_of(const struct job *j, const struct sums *s)
+{
+	struct spread own = measure(j, s);
+	double common = variance(j->c->spread, own.mean);
+
+	if (freedom(j) < 1 || own.squared < 0)
+		return common;
+	return fmax(common, (trusted * common + own.squared) / (trusted + freedom(j)));
+}
+
+/* ------------------------------------------------------------------ judging */
+
+static int64_t shown(double v)
+{
+	return f64_to_i64(round(v));
+}
+
+static void judge(const struct job *j, const double *of, size_t node, struct compare_value *v)
+{
+	const struct sums s = sums_at(j, of, node);
+	struct exposure x = j->exposure;
+	struct evidence e = evidence_of(j, &s);
+	double events[2], old = (double)j->c->profiles[0];
+
+	x.spread = variance_of(j, &s);
+	effective_events(&e, x.spread, events);
+	*v = (struct compare_value){
+		.before = shown(e.sum[0] / old),
+		.after = shown(e.sum[1] * j->scale / old),
+		.events = { side_sum(j, s.events, 0), side_sum(j, s.events, 1) },
+		.chance = chance_of_difference(&e, &x),
+		.q = 1,
+		.verdict = COMPARE_CHANCE,
+	};
+	if (least_chance(events[0] + events[1], x.share) > level) {
+		v->verdict = COMPARE_FEW;
+		v->chance = 1;
+	}
+}
+
+/* Looks at all numbers together. */
+static void correct(struct compare *c)
+{
+	size_t most = c->n * 2 + 1;
+	AUTO(freep) struct compare_value **asked = mem_new(most, sizeof(struct compare_value *));
+	AUTO(freep) double *q = mem_new(most, sizeof(*q));
+
+	c->asked = 0;
+	for (size_t i = 0; i < most; i++) {
+		struct compare_row *row = i < c->n * 2 ? &c->rows[i / 2] : NULL;
+		struct compare_value *v = !row ? &c->total : i % 2 ? &row->cum : &row->flat;
+
+		if (v->verdict == COMPARE_FEW)
+			continue;
+		asked[c->asked] = v;
+		q[c->asked++] = v->chance;
+	}
+	false_discoveries(q, q, c->asked);
+	for (size_t i = 0; i < c->asked; i++) {
+		struct compare_value *v = asked[i];
+
+		v->q = q[i];
+		if (v->q <= level && v->before != v->after)
+			v->verdict = v->after > v->before ? COMPARE_MORE : COMPARE_LESS;
+	}
+}
+
+static int64_t size_of(const struct compare_value *v)
+{
+	return abs_i64(wrap_add(v->after, -v->before));
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct compare_row *x = a, *y = b;
+	int64_t m = size_of(&x->flat), n = size_of(&y->flat);
+
+	if (m == n) {
+		m = size_of(&x->cum);
+		n = size_of(&y->cum);
+	}
+	return m == n ? str_cmp(x->name, y->name) : m > n ? -1 : 1;
+}
+
+static struct str name_of(struct job *j, uint32_t node)
+{
+	struct out text;
+	struct str name;
+
+	out_init(&text, 0);
+	node_print(&text, j->nodes.p, &j->nodes.info[node]);
+	name = xarena_str(&j->r->arena, out_view(&text));
+	out_release(&text);
+	return name;
+}
+
+static void make_rows(struct job *j)
+{
+	struct compare *c = j->c;
+
+	c->rows = xarena(&j->r->arena, j->nodes.n, sizeof(*c->rows));
+	for (uint32_t i = 0; i < j->nodes.n; i++) {
+		struct compare_row *row = &c->rows[c->n];
+
+		judge(j, j->flat, i, &row->flat);
+		judge(j, j->cum, i, &row->cum);
+		if (row->cum.before == 0 && row->cum.after == 0)
+			continue;
+		row->name = name_of(j, i);
+		c->n++;
+	}
+	judge(j, j->whole, 0, &c->total);
+}
+
+int compare_init(struct compare *c, struct report *r, const struct compare_sides *sides,
+		 struct err *err)
+{
+	static const struct compare_sides pair = { .profiles = { { .base = true } }, .n = 2 };
+	struct job j = { .c = c, .r = r, .sides = sides ? *sides : pair };
+
+	*c = (struct compare){ .scale = 1 };
+	if (!selection_has_base(r->v))
+		return err_set(err, -EINVAL, "there is nothing to compare with: give a -diff_base");
+	j.rule = event_rule(r->v, r->selection.index);
+	c->events = event_name(&j.rule);
+	count_sides(&j);
+	c->by = choose(&j);
+	assign_samples(&j);
+	add_up(&j);
+	expose(&j);
+	find_spread(&j);
+	make_rows(&j);
+	correct(c);
+	if (c->n)
+		qsort(c->rows, c->n, sizeof(*c->rows), by_size);
+	release(&j);
+	return 0;
+}
+
+size_t compare_count(const struct compare *c, enum compare_verdict verdict)
+{
+	size_t n = c->total.verdict == verdict;
+
+	for (size_t i = 0; i < c->n; i++)
+		n += c->rows[i].flat.verdict == verdict || c->rows[i].cum.verdict == verdict;
+	return n;
+}
