@@ -127,5 +127,6 @@ int main(void)
 		cmocka_unit_test(discoveries_are_those_of_the_paper),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,8 @@
 #include "base/gotext.h"
 #include "base/out.h"
 
+#include <math.h>
+
 static void print_string(struct out *o, struct str s)
 {
 	out_char(o, '"');
@@ -84,4 +86,13 @@ void json_bool(struct json *j, const char *key, bool v)
 {
 	begin_item(j, key);
 	out_text(j->o, v ? "true" : "false");
+}
+
+void json_number(struct json *j, const char *key, double v)
+{
+	begin_item(j, key);
+	if (isfinite(v))
+		out_printf(j->o, "%.6g", v);
+	else
+		out_text(j->o, "null");
 }

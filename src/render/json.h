@@ -27,6 +27,8 @@ void json_open(struct json *j, const char *key, char bracket);
 void json_close(struct json *j, char bracket);
 void json_string(struct json *j, const char *key, struct str s);
 void json_int(struct json *j, const char *key, int64_t v);
+/* Six digits; what is no number is null. */
+void json_number(struct json *j, const char *key, double v);
 void json_bool(struct json *j, const char *key, bool v);
 
 #endif /* RENDER_JSON_H */

@@ -9,9 +9,19 @@
 #ifndef RENDER_RENDER_H
 #define RENDER_RENDER_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
+struct compare;
 struct err;
 struct out;
 struct report;
+
+/* How much of a comparison to show. */
+struct compare_rows {
+	bool all;    /* also what may be chance */
+	size_t most; /* rows of a table */
+};
 
 /* Plain text, byte for byte the reference's. */
 void render_top_text(struct report *r, struct out *o);
@@ -41,6 +51,12 @@ void render_tags_json(struct report *r, struct out *o);
 void render_top_csv(struct report *r, struct out *o);
 int render_tree_csv(struct report *r, struct out *o, struct err *err);
 void render_tags_csv(struct report *r, struct out *o);
+
+/* What changed from one profile to another: 'c' is that of the report. */
+void render_compare_text(struct report *r, const struct compare *c, struct compare_rows rows,
+			 struct out *o);
+void render_compare_json(struct report *r, const struct compare *c, struct compare_rows rows,
+			 struct out *o);
 
 /* The lines that introduce a profile, each with its newline. */
 void render_legend(struct report *r, struct out *o);

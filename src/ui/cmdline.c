@@ -67,20 +67,6 @@ static void add_commands(struct reader *r)
 	}
 }
 
-static void source_init(struct source_options *so)
-{
-	const char *tools = getenv("PPROF_TOOLS");
-
-	*so = (struct source_options){ .exec_name = "", .base = "" };
-	for (const struct option *o = source_flags; o->name; o++) {
-		if (o->type == OPTION_STRING)
-			*(const char **)option_member(o, so) = o->def;
-		else
-			option_set(o, so, str_of(o->def), NULL, NULL);
-	}
-	so->tools = tools ? tools : "";
-}
-
 static void say_usage(struct notify *n)
 {
 	struct out o;
@@ -280,7 +266,7 @@ int cmdline_parse(struct request *rq, int argc, const char *const *argv, struct 
 	int rc;
 
 	*rq = (struct request){ .dump_options = "" };
-	source_init(&rq->source);
+	source_options_init(&rq->source);
 	config_init(&rq->config);
 	err->msg[0] = '\0';
 	rc = read_flags(&r, rq, argc, argv, n, err);

@@ -386,6 +386,20 @@ void config_init(struct config *cfg)
 	}
 }
 
+void source_options_init(struct source_options *so)
+{
+	const char *tools = getenv("PPROF_TOOLS");
+
+	*so = (struct source_options){ .exec_name = "", .base = "" };
+	for (const struct option *o = source_flags; o->name; o++) {
+		if (o->type == OPTION_STRING)
+			*(const char **)option_member(o, so) = o->def;
+		else
+			option_set(o, so, str_of(o->def), NULL, NULL);
+	}
+	so->tools = tools ? tools : "";
+}
+
 const struct option *option_find(struct str name, const struct choice **choice)
 {
 	*choice = NULL;

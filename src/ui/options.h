@@ -88,6 +88,8 @@ extern const struct option source_flags[];
 
 /* The configuration before any flag or assignment. */
 void config_init(struct config *cfg);
+/* The same for where profiles come from. */
+void source_options_init(struct source_options *so);
 
 /* The member of 'base' (a struct config or source_options) that 'o' is about. */
 static inline void *option_member(const struct option *o, const void *base)

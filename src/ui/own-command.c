@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 const struct own_command *const own_commands[] = {
-	&own_check, &own_dumps, &own_leaks, &own_manifest, &own_mem, &own_run, NULL,
+	&own_check, &own_compare, &own_dumps, &own_leaks, &own_manifest, &own_mem, &own_run, NULL,
 };
 
 int own_complain(const char *name, const struct err *err, int status)

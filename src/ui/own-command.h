@@ -28,7 +28,8 @@ struct own_command {
 	int (*run)(const struct args *args);
 };
 
-extern const struct own_command own_check, own_dumps, own_leaks, own_manifest, own_mem, own_run;
+extern const struct own_command own_check, own_compare, own_dumps, own_leaks, own_manifest, own_mem,
+	own_run;
 
 enum { OWN_COMMANDS_MOST = 16 };
 
