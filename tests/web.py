@@ -9,6 +9,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 import concurrent.futures
 import contextlib
+import gzip
 import html
 import html.parser
 import http.client
@@ -437,6 +438,32 @@ def t_names_are_text_and_nothing_else():
         assert len(top_of(port)) == len(HOSTILE)
 
 
+def t_answers_are_compressed_for_those_who_ask():
+    with serving(PROM) as port:
+        for path in ("/ui/top", "/ui/flamegraph.svg", "/ui/static/page.css"):
+            for accepts, packed in (("gzip", True), ("br, gzip;q=0.5", True), ("gzip;q=0", False), ("", False),
+                                    ("br", False), ("xgzip", False)):
+                for _ in "12":  # made, and kept
+                    c = http.client.HTTPConnection("localhost", port, timeout=LIMIT)
+                    c.request("GET", path, headers={"Accept-Encoding": accepts})
+                    r = c.getresponse()
+                    body = r.read()
+                    c.close()
+                    assert (r.getheader("Content-Encoding") == "gzip") == packed, (path, accepts)
+                    assert r.getheader("Vary") == "Accept-Encoding"
+                    text = gzip.decompress(body) if packed else body
+                    assert text.decode() == ask(port, path)[2], (path, accepts)
+
+
+def t_what_is_kept_is_what_would_be_made():
+    with settings('{"configs": []}') as port:
+        first = ask(port, "/ui/top")[2]
+        assert ask(port, "/ui/top")[2] == first
+        change(port, "saveconfig", config="new", f="a")
+        assert "new" in configs_of(ask(port, "/ui/top")[2])
+        assert ask(port, "/ui/top?f=tsdb")[2] != ask(port, "/ui/top?f=regexp")[2] != first
+
+
 def t_slow_and_broken_clients_hold_up_nobody():
     with serving(PROM) as port:
         idle = [socket.create_connection(("localhost", port)) for _ in range(20)]
@@ -455,13 +482,35 @@ def t_slow_and_broken_clients_hold_up_nobody():
             s.close()
 
 
+def t_a_slow_drawing_holds_up_nobody():
+    folder = TMP / "slow"
+    folder.mkdir()
+    os.mkfifo(folder / "go-on")
+    (folder / "dot").write_text(f'#!/bin/sh\nread line < {folder}/go-on\necho "<svg/>"\n')
+    (folder / "dot").chmod(0o755)
+    with serving(PROM, env={"PATH": f"{folder}:{os.environ['PATH']}"}) as port:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            slow = pool.submit(ask, port, "/ui/graph.svg")
+            with open(folder / "go-on", "w") as go_on:  # once it is being drawn
+                for path in ("/ui/top", "/ui/", "/ui/peek?f=tsdb", "/ui/flamegraph.svg", "/ui/download"):
+                    assert ask(port, path)[0] == 200, path
+                assert not slow.done()
+                go_on.write("\n")
+            assert slow.result()[0] in (200, 501)
+
+
 def t_many_at_once_get_the_same_answers():
-    paths = ["/ui/top", "/ui/top?si=alloc_space", "/ui/peek?f=tsdb", "/ui/flamegraph.svg?f=tsdb", "/ui/download"]
+    paths = ["/ui/top", "/ui/top?si=alloc_space", "/ui/peek?f=tsdb", "/ui/flamegraph.svg?f=tsdb", "/ui/download",
+             "/ui/top?tagroot=bytes&g=lines", "/ui/top?names=3&h=runtime", "/ui/peek?f=regexp&tagleaf=bytes"]
     with serving(PROM) as port:
         alone = [ask(port, p)[2] for p in paths]
-        with concurrent.futures.ThreadPoolExecutor(12) as pool:
-            got = list(pool.map(lambda p: ask(port, p)[2], paths * 12))
-        assert got == alone * 12
+    with serving(PROM) as port, concurrent.futures.ThreadPoolExecutor(12) as pool:
+        # Each as another question, so that nobody gets what was kept for somebody else.
+        asked = [p + ("&" if "?" in p else "?") + f"x={i}" for i in range(6) for p in paths]
+        got = list(pool.map(lambda p: ask(port, p)[2], asked))
+        for path, text in zip(asked, got):
+            plain = re.sub(r"(&amp;|\?)x=\d", "", re.sub(r"\?x=\d&amp;", "?", text))
+            assert plain.split("<main>")[-1] == alone[paths.index(path[:-4])].split("<main>")[-1], path
 
 
 # --- how it begins --------------------------------------------------------------------------

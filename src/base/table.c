@@ -19,6 +19,15 @@ void table_init(struct table *t, size_t expected)
 	*t = (struct table){ .slots = mem_zeroed(size, sizeof(*t->slots)), .mask = size - 1 };
 }
 
+void table_copy(struct table *t, const struct table *from)
+{
+	size_t n = from->mask + 1;
+
+	*t = *from;
+	t->slots = mem_new(n, sizeof(*t->slots));
+	memcpy(t->slots, from->slots, n * sizeof(*t->slots));
+}
+
 void table_release(struct table *t)
 {
 	free(t->slots);

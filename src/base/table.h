@@ -39,6 +39,8 @@ struct probe {
 
 /* An empty table with room for about 'expected' entries.  Ends the program when out of memory. */
 void table_init(struct table *t, size_t expected);
+/* A table of its own with the same entries. */
+void table_copy(struct table *t, const struct table *from);
 void table_release(struct table *t);
 /* Takes all entries out. */
 void table_clear(struct table *t);

@@ -25,7 +25,7 @@ void profile_free(struct profile *p)
 {
 	if (!p)
 		return;
-	if (!p->origin)
+	if (!p->origin || p->strings != p->origin->strings)
 		strings_release(p->strings);
 	arena_release(&p->arena);
 	free(p);
@@ -38,6 +38,28 @@ struct profile *profile_view(const struct profile *p)
 	*v = *p;
 	v->origin = p;
 	arena_init(&v->arena, PROFILE_BUDGET);
+	return v;
+}
+
+/* The bytes of the strings stay where they are. */
+static struct strings *copy_strings(const struct strings *from)
+{
+	struct strings *s = mem_zeroed(1, sizeof(*s));
+
+	arena_init(&s->arena, PROFILE_BUDGET);
+	table_copy(&s->index, &from->index);
+	s->n = s->cap = from->n;
+	s->at = mem_new(s->cap, sizeof(*s->at));
+	memcpy(s->at, from->at, s->n * sizeof(*s->at));
+	s->users = 1;
+	return s;
+}
+
+struct profile *profile_fork(const struct profile *p)
+{
+	struct profile *v = profile_view(p);
+
+	v->strings = copy_strings(p->strings);
 	return v;
 }
 

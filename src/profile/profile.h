@@ -164,7 +164,7 @@ void strings_expect(struct strings *s, size_t n);
 
 /*
  * An empty profile that shares 'strings', or has its own if that is NULL.  Threads must not work on
- * profiles that share strings.  Ends the program when out of memory.
+ * profiles that share strings; see profile_fork().  Ends the program when out of memory.
  */
 struct profile *profile_new(struct strings *strings);
 void profile_free(struct profile *p);
@@ -175,6 +175,12 @@ void profile_free(struct profile *p);
  * outlive the view.
  */
 struct profile *profile_view(const struct profile *p);
+
+/*
+ * profile_fork() is a view with strings of its own, so that another thread can work on it: what is
+ * new in it and in its views is seen by nobody else.
+ */
+struct profile *profile_fork(const struct profile *p);
 
 static inline void profile_freep(struct profile **p)
 {

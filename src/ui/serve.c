@@ -14,7 +14,13 @@
 #include "ui/settings.h"
 #include "ui/viewer.h"
 #include "ui/web-views.h"
+#include "web/web-cache.h"
 #include "web/web-server.h"
+
+#include <malloc.h>
+
+/* Reports at a time, so that a slow one holds up none; and bytes of answers to keep. */
+enum { REPORTS = 4, KEPT_BYTES = 16 << 20 };
 
 int serve_check(const char *address, struct err *err)
 {
@@ -40,8 +46,7 @@ int serve(const struct profile *p, const struct config *cfg, const struct source
 	struct web_views views = { .profile = p,
 				   .cfg = cfg,
 				   .settings = settings,
-				   .reporting = PTHREAD_MUTEX_INITIALIZER,
-				   .settling = PTHREAD_MUTEX_INITIALIZER,
+				   .kept = web_cache_new(KEPT_BYTES),
 				   .drawing = PTHREAD_MUTEX_INITIALIZER };
 	AUTO(freep) char *url = NULL;
 	struct web_server *server = NULL;
@@ -50,6 +55,9 @@ int serve(const struct profile *p, const struct config *cfg, const struct source
 
 	if (rc)
 		return rc;
+	/* Threads that come and go would each leave some memory behind. */
+	(void)mallopt(M_ARENA_MAX, 1);
+	(void)sem_init(&views.working, 0, REPORTS);
 	rc = web_serve(&at, web_views_answer, &views, &server, err);
 	if (rc == 0)
 		url = mem_printf(strchr(at.host, ':') ? "http://[%s]:%u" : "http://%s:%u", at.host,

@@ -17,9 +17,10 @@
 #include "ui/commands.h"
 #include "ui/options.h"
 #include "ui/picture.h"
-#include "ui/settings.h"
+#include "ui/web-configs.h"
 #include "ui/web-visit.h"
 #include "web/page.h"
+#include "web/web-cache.h"
 #include "web/web-server.h"
 
 #include <errno.h>
@@ -106,15 +107,15 @@ static int show_graph(struct visit *v, const struct page *pg, struct err *err)
 }
 
 static const struct view views[] = {
-	{ "/", REPORT_DOT, show_graph, false },
-	{ "/top", REPORT_TEXT, show_top, false },
-	{ "/flamegraph", REPORT_FLAME, show_flame, false },
-	{ "/peek", REPORT_PEEK, show_peek, true },
-	{ "/source", REPORT_LIST, show_source, true },
-	{ "/disasm", REPORT_DISASM, show_disasm, true },
+	{ .path = "/", .kind = REPORT_DOT, .body = show_graph },
+	{ .path = "/top", .kind = REPORT_TEXT, .body = show_top },
+	{ .path = "/flamegraph", .kind = REPORT_FLAME, .body = show_flame },
+	{ .path = "/peek", .kind = REPORT_PEEK, .body = show_peek, .has_param = true },
+	{ .path = "/source", .kind = REPORT_LIST, .body = show_source, .has_param = true },
+	{ .path = "/disasm", .kind = REPORT_DISASM, .body = show_disasm, .has_param = true },
 };
 
-static const struct view *find_view(const char *path)
+const struct view *web_view_find(const char *path)
 {
 	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
 		if (strcmp(views[i].path, path) == 0)
@@ -123,157 +124,7 @@ static const struct view *find_view(const char *path)
 	return NULL;
 }
 
-/* ------------------------------------------------------------------ saved configurations */
-
-/* What a URL has for an option: nothing for its default, one letter for a boolean. */
-static struct str url_value(const struct option *o, const struct config *cfg, struct arena *a)
-{
-	struct str value;
-	struct out text;
-
-	if (option_is_default(o, cfg))
-		return STR("");
-	out_init(&text, 0);
-	option_get(o, cfg, &text);
-	value = xarena_str(a, out_view(&text));
-	out_release(&text);
-	if (o->type == OPTION_BOOL)
-		value.n = 1;
-	return xarena_str(a, value);
-}
-
-static bool is_saved(const struct option *o)
-{
-	return o->url && option_is_stored(o);
-}
-
-/* Whether the parameter 'name' is one of an option that is saved. */
-static bool is_replaced(const char *name)
-{
-	for (const struct option *o = config_options; o->name; o++) {
-		if (is_saved(o) && strcmp(o->url, name) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* The request as it would be with 'saved'.  '*same' tells that nothing would change. */
-static void replace_args(struct visit *v, const struct config *saved, struct web_request *to,
-			 bool *same)
-{
-	*to = (struct web_request){ .path = v->rq->path };
-	*same = true;
-	for (size_t i = 0; i < v->rq->nargs; i++) {
-		if (!is_replaced(v->rq->args[i].name))
-			to->args[to->nargs++] = v->rq->args[i];
-	}
-	for (const struct option *o = config_options; o->name; o++) {
-		struct str value;
-
-		if (!is_saved(o))
-			continue;
-		value = url_value(o, saved, &v->arena);
-		*same = *same && str_is(value, web_arg(v->rq, o->url));
-		if (value.n && to->nargs < WEB_ARGS)
-			to->args[to->nargs++] = (struct web_arg){ o->url, value.p };
-	}
-}
-
-static struct page_config offer(struct visit *v, const struct saved_config *saved, bool is_own)
-{
-	struct page_config c = { .name = saved->name, .saved = is_own };
-	struct web_request rq;
-	struct out query;
-
-	replace_args(v, &saved->cfg, &rq, &c.current);
-	out_init(&query, 0);
-	web_query(&rq, NULL, NULL, STR(""), &query);
-	c.query = xarena_str(&v->arena, query.n ? out_view(&query) : STR("?"));
-	out_release(&query);
-	return c;
-}
-
-/* "Default" and those of the file.  Of several that are the same, the last is the current one. */
-static void offer_configs(struct visit *v, struct page *pg)
-{
-	struct saved_config none = { .name = "Default" };
-	struct page_config *list;
-	struct settings s;
-	struct err err;
-	bool found = false;
-
-	if (settings_read(&s, v->views->settings, &v->arena, &err) != 0) {
-		notify_warn(&v->notify, "%s", err.msg);
-		return;
-	}
-	config_init(&none.cfg);
-	list = xarena(&v->arena, s.n + 1, sizeof(*list));
-	list[0] = offer(v, &none, false);
-	for (size_t i = 0; i < s.n; i++)
-		list[i + 1] = offer(v, &s.at[i], true);
-	for (size_t i = s.n + 1; i-- > 0; found = found || list[i].current)
-		list[i].current = list[i].current && !found;
-	pg->configs = list;
-	pg->nconfigs = s.n + 1;
-}
-
-/* "./view?..." of the page that the form was on. */
-static char *back_to(struct visit *v, const char *view)
-{
-	struct web_request rq = { .path = view };
-	struct out to;
-	char *text;
-
-	for (size_t i = 0; i < v->rq->nargs; i++) {
-		const struct web_arg *a = &v->rq->args[i];
-
-		if (strcmp(a->name, "config") != 0 && strcmp(a->name, "view") != 0)
-			rq.args[rq.nargs++] = *a;
-	}
-	out_init(&to, 0);
-	out_printf(&to, ".%s", view);
-	web_query(&rq, NULL, NULL, STR(""), &to);
-	text = mem_str(out_view(&to));
-	out_release(&to);
-	return text;
-}
-
-/* The page whose form was sent sees itself again; others get nothing, as from the reference. */
-static void finish_change(struct visit *v, int rc, const struct err *err)
-{
-	const struct view *view = find_view(web_arg(v->rq, "view"));
-
-	v->reply->type = "text/plain; charset=utf-8";
-	if (rc) {
-		web_say(v->reply, VISIT_BAD_REQUEST, err->msg);
-	} else if (view) {
-		v->reply->status = VISIT_SEE_OTHER;
-		v->reply->location = back_to(v, view->path);
-	}
-}
-
-static void save_config(struct visit *v)
-{
-	struct err err;
-	int rc = visit_configure(v, &err);
-
-	pthread_mutex_lock(&v->views->settling);
-	if (rc == 0)
-		rc = settings_save(v->views->settings, web_arg(v->rq, "config"), &v->cfg, &err);
-	pthread_mutex_unlock(&v->views->settling);
-	finish_change(v, rc, &err);
-}
-
-static void delete_config(struct visit *v)
-{
-	struct err err;
-	int rc;
-
-	pthread_mutex_lock(&v->views->settling);
-	rc = settings_delete(v->views->settings, web_arg(v->rq, "config"), &err);
-	pthread_mutex_unlock(&v->views->settling);
-	finish_change(v, rc, &err);
-}
+/* ------------------------------------------------------------------ pages */
 
 static void show_page(struct visit *v)
 {
@@ -283,7 +134,7 @@ static void show_page(struct visit *v)
 	struct err err = { "" };
 	int rc = visit_report(v, view->kind, view->has_param, &err);
 
-	offer_configs(v, &pg);
+	web_configs_offer(v, &pg);
 	pg.report = v->report;
 	pg.warnings = out_view(&v->warnings);
 	page_begin(&pg, o);
@@ -319,12 +170,12 @@ static void send_graph(struct visit *v)
 	struct err err;
 	int rc;
 
-	pthread_mutex_lock(&v->views->reporting);
+	visit_begin_work(v);
 	out_init(&graph, 0);
 	rc = visit_report(v, REPORT_DOT, false, &err);
 	if (rc == 0)
 		render_dot(v->report, &graph);
-	pthread_mutex_unlock(&v->views->reporting);
+	visit_end_work(v);
 	pthread_mutex_lock(&v->views->drawing);
 	if (rc == 0)
 		rc = picture_draw(command_find(STR("svg")), out_view(&graph),
@@ -363,18 +214,24 @@ static void send_file(struct visit *v, const char *name)
 
 /* ------------------------------------------------------------------ paths */
 
-/* What is no page: who answers it, and whether that changes something. */
+/* How a path is answered. */
+enum {
+	CHANGES = 1, /* by POST or DELETE only */
+	WORKS = 2,   /* takes its turn among those that use all processors */
+	KEPT = 4,    /* the same question has the same answer */
+};
+
+/* What is no page. */
 static const struct {
 	const char *path;
 	void (*answer)(struct visit *v);
-	bool changes;
-	bool alone; /* no other report is made meanwhile */
+	unsigned how;
 } others[] = {
-	{ "/flamegraph.svg", send_flame, false, true },
-	{ "/graph.svg", send_graph, false, false },
-	{ "/download", send_profile, false, true },
-	{ "/saveconfig", save_config, true, false },
-	{ "/deleteconfig", delete_config, true, false },
+	{ "/flamegraph.svg", send_flame, WORKS | KEPT },
+	{ "/graph.svg", send_graph, KEPT },
+	{ "/download", send_profile, WORKS },
+	{ "/saveconfig", web_configs_save, CHANGES },
+	{ "/deleteconfig", web_configs_delete, CHANGES },
 };
 
 /* Names that views have in other versions of the reference. */
@@ -394,13 +251,25 @@ static void refuse_method(struct visit *v, bool changes)
 		changes ? "only POST and DELETE" : "only GET and HEAD");
 }
 
-static void answer_as(struct visit *v, void (*make)(struct visit *v), bool alone)
+static void answer_as(struct visit *v, void (*make)(struct visit *v), unsigned how)
 {
-	if (alone)
-		pthread_mutex_lock(&v->views->reporting);
-	make(v);
-	if (alone)
-		pthread_mutex_unlock(&v->views->reporting);
+	struct out key;
+
+	out_init(&key, 0);
+	if (how & KEPT)
+		visit_key(v, &key);
+	if (!(how & KEPT) || !web_cache_get(v->views->kept, out_view(&key), v->reply)) {
+		if (how & WORKS)
+			visit_begin_work(v);
+		make(v);
+		if (how & WORKS)
+			visit_end_work(v);
+		if (v->rq->unpacks)
+			web_pack(v->reply);
+		if (how & KEPT)
+			web_cache_put(v->views->kept, out_view(&key), v->reply);
+	}
+	out_release(&key);
 }
 
 static void answer(struct visit *v)
@@ -409,28 +278,30 @@ static void answer(struct visit *v)
 
 	if (strncmp(path, "/static/", strlen("/static/")) == 0) {
 		send_file(v, path + strlen("/static/"));
+		if (v->rq->unpacks)
+			web_pack(v->reply);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		if (strcmp(others[i].path, path) != 0)
 			continue;
-		if (others[i].changes != v->rq->changes)
-			refuse_method(v, others[i].changes);
+		if (v->rq->changes != (others[i].how & CHANGES))
+			refuse_method(v, others[i].how & CHANGES);
 		else
-			answer_as(v, others[i].answer, others[i].alone);
+			answer_as(v, others[i].answer, others[i].how);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
 		if (strcmp(aliases[i].path, path) == 0)
 			path = aliases[i].view;
 	}
-	v->view = find_view(path);
+	v->view = web_view_find(path);
 	if (!v->view)
 		web_say(v->reply, VISIT_NOT_FOUND, "404 page not found");
 	else if (v->rq->changes)
 		refuse_method(v, false);
 	else
-		answer_as(v, show_page, true);
+		answer_as(v, show_page, v->view->live ? WORKS : WORKS | KEPT);
 }
 
 void web_views_answer(const struct web_request *rq, struct web_reply *reply, void *ctx)

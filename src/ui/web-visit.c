@@ -6,11 +6,18 @@
 #include "ui/web-visit.h"
 
 #include "base/err.h"
+#include "profile/profile.h"
 #include "ui/web-views.h"
 #include "web/web-server.h"
 
+#include <malloc.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
 /* Rows of a table, as in the reference; and what a request may take. */
 enum { TOP_ROWS = 500, ARENA_BUDGET = 64 << 20 };
+/* From how many entries of stacks on reports leave enough behind to give it back. */
+enum { LARGE = 1 << 20 };
 
 static void keep_warning(struct notify *n, enum notify_kind kind, const char *text)
 {
@@ -34,8 +41,40 @@ void visit_init(struct visit *v, struct web_views *views, const struct web_reque
 void visit_release(struct visit *v)
 {
 	report_free(v->report);
+	profile_free(v->profile);
 	out_release(&v->warnings);
 	arena_release(&v->arena);
+	if (v->views->profile->nstacks > LARGE)
+		(void)malloc_trim(0);
+}
+
+void visit_begin_work(struct visit *v)
+{
+	while (sem_wait(&v->views->working) != 0)
+		continue;
+}
+
+void visit_end_work(struct visit *v)
+{
+	(void)sem_post(&v->views->working);
+}
+
+/* The saved configurations are on every page. */
+static void put_settings_state(const char *path, struct out *o)
+{
+	struct stat st;
+
+	if (path && stat(path, &st) == 0)
+		out_printf(o, "%ju %jd.%09ld ", (uintmax_t)st.st_ino, (intmax_t)st.st_mtim.tv_sec,
+			   st.st_mtim.tv_nsec);
+}
+
+void visit_key(const struct visit *v, struct out *o)
+{
+	put_settings_state(v->views->settings, o);
+	out_text(o, v->rq->unpacks ? "gzip " : "plain ");
+	out_text(o, v->rq->path);
+	web_query(v->rq, NULL, NULL, STR(""), o);
 }
 
 int visit_configure(struct visit *v, struct err *err)
@@ -65,6 +104,7 @@ int visit_report(struct visit *v, enum report_kind kind, bool has_param, struct 
 		v->cfg.granularity = "lines";
 	if (rc)
 		return rc;
-	return report_new(&v->report, v->views->profile, kind,
-			  has_param ? web_arg(v->rq, "f") : NULL, &v->cfg, &v->notify, err);
+	v->profile = profile_fork(v->views->profile);
+	return report_new(&v->report, v->profile, kind, has_param ? web_arg(v->rq, "f") : NULL,
+			  &v->cfg, &v->notify, err);
 }

@@ -37,8 +37,9 @@ struct visit {
 	const struct web_request *rq;
 	const struct view *view; /* which page it is, if it is one */
 	struct web_reply *reply;
-	struct arena arena; /* for as long as the request */
-	struct config cfg;  /* of the command line; of the URL, too, after visit_configure() */
+	struct arena arena;      /* for as long as the request */
+	struct config cfg;       /* of the command line; of the URL, too, after visit_configure() */
+	struct profile *profile; /* for this thread, once there is a report: see profile_fork() */
 	struct report *report;
 	struct out warnings; /* lines */
 };
@@ -50,11 +51,19 @@ struct view {
 	/* Fails before it has written anything. */
 	int (*body)(struct visit *v, const struct page *pg, struct err *err);
 	bool has_param; /* functions that match "f" */
+	bool live;      /* the same question has another answer each time: nothing is kept */
 };
 
 void visit_init(struct visit *v, struct web_views *views, const struct web_request *rq,
 		struct web_reply *reply);
 void visit_release(struct visit *v);
+
+/* Around what uses all processors: waits while too many others do. */
+void visit_begin_work(struct visit *v);
+void visit_end_work(struct visit *v);
+
+/* All that the answer depends on: two visits with the same key get the same. */
+void visit_key(const struct visit *v, struct out *o);
 
 /* The configuration of the command line with what the URL says. */
 int visit_configure(struct visit *v, struct err *err);

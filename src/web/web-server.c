@@ -115,6 +115,9 @@ static enum MHD_Result send_body(struct MHD_Connection *c, const struct web_repl
 	(void)calls.header(r, "X-Content-Type-Options", "nosniff");
 	(void)calls.header(r, "Referrer-Policy", "same-origin"); /* or forms have no origin */
 	(void)calls.header(r, "Cross-Origin-Resource-Policy", "same-origin");
+	(void)calls.header(r, "Vary", "Accept-Encoding");
+	if (reply->packed)
+		(void)calls.header(r, "Content-Encoding", "gzip");
 	put_caching(r, reply);
 	if (reply->file_name)
 		(void)calls.header(r, "Content-Disposition", file);
@@ -142,6 +145,7 @@ void web_say(struct web_reply *reply, unsigned status, const char *line)
 	reply->type = "text/plain; charset=utf-8";
 	reply->policy = NULL;
 	reply->file_name = NULL;
+	reply->packed = false;
 	reply->body.n = 0;
 	out_printf(&reply->body, "%s\n", line);
 }
@@ -298,10 +302,23 @@ static enum MHD_Result redirect(struct MHD_Connection *c, const struct web_reque
 	return send_reply(c, &reply);
 }
 
+/* Whether "gzip" is among what the client says it can unpack. */
+static bool can_unpack(struct MHD_Connection *c)
+{
+	struct str rest = str_of(calls.lookup(c, MHD_HEADER_KIND, "Accept-Encoding")), one, name;
+
+	while (str_split(&rest, ',', &one)) {
+		if (!str_split(&one, ';', &name) || !str_is(str_trim(name), "gzip"))
+			continue;
+		return !str_is(str_trim(one), "q=0") && !str_is(str_trim(one), "q=0.0");
+	}
+	return false;
+}
+
 static enum MHD_Result answer_whole(const struct web_server *s, struct MHD_Connection *c,
 				    const char *url, bool changes, struct incoming *in)
 {
-	struct web_request rq = { .path = url, .changes = changes };
+	struct web_request rq = { .path = url, .changes = changes, .unpacks = can_unpack(c) };
 	struct collected all = { &rq, false };
 	struct web_reply reply = { .status = MHD_HTTP_OK, .type = "text/html; charset=utf-8" };
 

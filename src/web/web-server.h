@@ -44,6 +44,7 @@ enum { WEB_ARGS = 64 };
 struct web_request {
 	const char *path; /* behind "/ui", begins with a slash */
 	bool changes;     /* POST or DELETE, and not on behalf of another site */
+	bool unpacks;     /* the answer may be compressed */
 	/* Of the URL; behind these, of the form that was sent. */
 	struct web_arg args[WEB_ARGS];
 	size_t nargs;
@@ -52,6 +53,7 @@ struct web_request {
 struct web_reply {
 	unsigned status;
 	const char *type;      /* media type */
+	bool packed;           /* the body is compressed, by web_pack() */
 	const char *policy;    /* Content-Security-Policy, if not that of a page */
 	const char *file_name; /* to save it as, or NULL to show it */
 	const char *tag;       /* changes when the body does; NULL: not to be kept */
@@ -66,6 +68,9 @@ extern const char web_drawing_policy[];
 
 /* A line of text instead of what was to be the answer. */
 void web_say(struct web_reply *reply, unsigned status, const char *line);
+
+/* Compresses the body, if it is of a kind and size that pays. */
+void web_pack(struct web_reply *reply);
 
 /* Decodes a value of a form in place: plus signs are blanks.  It ends at the first zero byte. */
 void web_decode(char *text);
