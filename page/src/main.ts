@@ -8,6 +8,7 @@
 type Start = (element: HTMLElement) => void | Promise<void>;
 
 const views: Record<string, () => Promise<Start>> = {
+	compare: async () => (await import("./compare")).start,
 	flame: async () => (await import("./flame")).start,
 };
 

@@ -137,8 +137,13 @@ static double events_at(const struct job *j, size_t i, double *value)
 	const struct profile *v = j->r->v;
 	int64_t room[TYPES_MOST];
 	const int64_t *values = true_values(j, i, room);
-	double n = events_of(&j->rule, v, &v->samples[i], values, j->r->selection.index);
+	const struct compare_side *side = &j->sides.profiles[j->profile[i]];
+	struct event_rule rule = j->rule;
+	double n;
 
+	if (side->period > 0)
+		rule.period = (double)side->period;
+	n = events_of(&rule, v, &v->samples[i], values, j->r->selection.index);
 	*value = fabs((double)values[j->r->selection.index]);
 	if (*value <= 0)
 		return 0;

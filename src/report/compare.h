@@ -46,11 +46,14 @@ const char *compare_verdict_text(enum compare_verdict v);
 enum { COMPARE_PROFILES_MOST = 64 };
 
 /* What the merged profile no longer tells of its parts. */
+struct compare_side {
+	bool base;        /* it is of the old side */
+	int64_t duration; /* ns; 0: unknown */
+	int64_t period;   /* 0: that of the merged profile */
+};
+
 struct compare_sides {
-	struct {
-		bool base;        /* it is of the old side */
-		int64_t duration; /* ns; 0: unknown */
-	} profiles[COMPARE_PROFILES_MOST];
+	struct compare_side profiles[COMPARE_PROFILES_MOST];
 	size_t n;
 	enum compare_by by;
 	const double *ratios; /* of -normalize: what new values were multiplied with, per type */

@@ -130,8 +130,8 @@ static int load_all(char **words, struct compare_sides *sides, size_t first_new,
 		rc = load(&so, notify, &all[n], err);
 		if (rc)
 			break;
-		sides->profiles[n].base = n < first_new;
-		sides->profiles[n].duration = all[n]->duration_nanos;
+		sides->profiles[n] = (struct compare_side){ n < first_new, all[n]->duration_nanos,
+							    all[n]->period };
 		mark(all[n], n, n < first_new);
 		n++;
 	}

@@ -16,6 +16,7 @@
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "profile/scale.h"
+#include "report/compare.h"
 #include "source/source.h"
 #include "source/unpack.h"
 #include "symbol/locate.h"
@@ -369,15 +370,49 @@ static int check_harvests(const struct source_options *so, const struct harvest 
 	return 0;
 }
 
-static int subtract(const struct source_options *so, struct harvest *src, struct profile *base,
-		    struct err *err)
+static double total_of(const struct profile *p, uint32_t type)
 {
+	double sum = 0;
+
+	for (size_t i = 0; i < p->nsamples; i++)
+		sum += (double)sample_values(p, i)[type];
+	return sum;
+}
+
+/* Makes the totals equal; returns what they were multiplied with, for the caller to free. */
+static double *normalize(struct profile *p, const struct profile *base, int *rc, struct err *err)
+{
+	double *ratios = mem_new(p->ntypes, sizeof(*ratios));
+
+	for (uint32_t t = 0; t < p->ntypes; t++)
+		ratios[t] = total_of(p, t);
+	*rc = profile_normalize(p, base, err);
+	for (uint32_t t = 0; t < p->ntypes; t++)
+		ratios[t] = ratios[t] > 0 ? total_of(p, t) / ratios[t] : 1;
+	return ratios;
+}
+
+/* The old one comes second, as it does in the profile. */
+static void note_sides(struct compare_sides *sides, const struct profile *p,
+		       const struct profile *base)
+{
+	*sides = (struct compare_sides){ .n = 2 };
+	sides->profiles[0] = (struct compare_side){ false, p->duration_nanos, p->period };
+	sides->profiles[1] = (struct compare_side){ true, base->duration_nanos, base->period };
+}
+
+static int subtract(const struct source_options *so, struct harvest *src, struct profile *base,
+		    struct compare_sides *sides, struct err *err)
+{
+	AUTO(freep) double *ratios = NULL;
 	int rc = 0;
 
-	if (so->diff_base)
+	if (so->diff_base || sides)
 		profile_set_label(base, "pprof::base", "true");
+	if (sides)
+		note_sides(sides, src->p, base);
 	if (so->normalize)
-		rc = profile_normalize(src->p, base, err);
+		ratios = normalize(src->p, base, &rc, err);
 	if (rc) {
 		profile_free(base);
 		return rc;
@@ -386,12 +421,15 @@ static int subtract(const struct source_options *so, struct harvest *src, struct
 	rc = profile_combine((struct profile *[]){ src->p, base }, 2, &src->p, err);
 	if (rc)
 		src->p = NULL;
+	else if (sides && ratios)
+		sides->ratios = memcpy(xarena(&src->p->arena, src->p->ntypes, sizeof(*ratios)),
+				       ratios, src->p->ntypes * sizeof(*ratios));
 	return rc;
 }
 
 /* The base is read at the same time as the sources; both cores have something to do. */
 static int grab_both(const struct source_options *so, struct notify *notify, struct harvest *src,
-		     struct err *err)
+		     struct compare_sides *sides, struct err *err)
 {
 	struct base_thread base = { .so = so, .notify = notify };
 	struct err why;
@@ -414,7 +452,7 @@ static int grab_both(const struct source_options *so, struct notify *notify, str
 	}
 	src->remote |= base.h.remote;
 	remote_sources_move(&src->sources, &base.h.sources);
-	return base.h.p ? subtract(so, src, base.h.p, err) : 0;
+	return base.h.p ? subtract(so, src, base.h.p, sides, err) : 0;
 }
 
 /* ------------------------------------------------------------------ finishing */
@@ -492,10 +530,20 @@ static int symbolize(const struct source_options *so, struct harvest *h, struct 
 	return profile_symbolize(h->p, &o, err);
 }
 
-int load(const struct source_options *so, struct notify *n, struct profile **out, struct err *err)
+/* With -base, samples do not say which side they are of. */
+static int save(const struct profile *p, bool merged, struct notify *n, struct err *err)
+{
+	AUTO(profile_freep)
+	struct profile *plain = merged ? profile_without_label(p, "pprof::base") : NULL;
+
+	return save_copy(plain ? plain : p, n, err);
+}
+
+int load_sides(const struct source_options *so, struct notify *n, struct profile **out,
+	       struct compare_sides *sides, struct err *err)
 {
 	struct harvest h = { 0 };
-	int rc = grab_both(so, n, &h, err);
+	int rc = grab_both(so, n, &h, sides, err);
 
 	assert(rc || h.p);
 	if (rc == 0)
@@ -510,7 +558,7 @@ int load(const struct source_options *so, struct notify *n, struct profile **out
 	unname_mappings(h.p);
 	add_comment(h.p, so->comment);
 	if (h.remote) {
-		rc = save_copy(h.p, n, err);
+		rc = save(h.p, sides && !so->diff_base, n, err);
 		if (rc) {
 			profile_free(h.p);
 			return rc;
@@ -519,4 +567,9 @@ int load(const struct source_options *so, struct notify *n, struct profile **out
 	labels_settle(h.p);
 	*out = h.p;
 	return 0;
+}
+
+int load(const struct source_options *so, struct notify *n, struct profile **out, struct err *err)
+{
+	return load_sides(so, n, out, NULL, err);
 }

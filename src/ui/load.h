@@ -6,6 +6,7 @@
 #ifndef UI_LOAD_H
 #define UI_LOAD_H
 
+struct compare_sides;
 struct err;
 struct notify;
 struct profile;
@@ -18,5 +19,13 @@ struct source_options;
  * or a negative errno and the reference's message.
  */
 int load(const struct source_options *so, struct notify *n, struct profile **out, struct err *err);
+
+/*
+ * load_sides() is the same where there is a base, whose samples can be told apart afterwards even
+ * if -base did not ask for that; 'sides' is what a comparison needs to know beyond the profile, as
+ * long as that lives.
+ */
+int load_sides(const struct source_options *so, struct notify *n, struct profile **out,
+	       struct compare_sides *sides, struct err *err);
 
 #endif /* UI_LOAD_H */

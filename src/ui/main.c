@@ -163,12 +163,12 @@ static int answer(const struct request *rq, struct err *err)
 
 	cfg.go_root = getenv("GOROOT");
 	cfg.go_modules = modules;
+	if (rc == 0 && !rq->command && rq->source.http[0])
+		return serve(&cfg, &rq->source, n, err);
 	if (rc == 0)
 		rc = load(&rq->source, n, &p, err);
 	if (rc == 0 && rq->command)
 		rc = show(p, rq->command, rq->param, &cfg, false, n, err);
-	else if (rc == 0 && rq->source.http[0])
-		rc = serve(p, &cfg, &rq->source, n, err);
 	else if (rc == 0)
 		rc = shell(p, &cfg, n, err);
 	profile_free(p);

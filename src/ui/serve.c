@@ -9,7 +9,10 @@
 #include "base/err.h"
 #include "base/notify.h"
 #include "base/xalloc.h"
+#include "profile/merge.h"
+#include "report/compare.h"
 #include "ui/commands.h"
+#include "ui/load.h"
 #include "ui/options.h"
 #include "ui/settings.h"
 #include "ui/viewer.h"
@@ -39,15 +42,11 @@ static void open_browser(const char *url, struct notify *n)
 		notify_warn(n, "%s", url);
 }
 
-int serve(const struct profile *p, const struct config *cfg, const struct source_options *so,
-	  struct notify *n, struct err *err)
+/* Answers until the program ends. */
+static int
+answer_with(void (*answer)(const struct web_request *rq, struct web_reply *reply, void *ctx),
+	    void *ctx, const struct source_options *so, struct notify *n, struct err *err)
 {
-	AUTO(freep) char *settings = settings_path();
-	struct web_views views = { .profile = p,
-				   .cfg = cfg,
-				   .settings = settings,
-				   .kept = web_cache_new(KEPT_BYTES),
-				   .drawing = PTHREAD_MUTEX_INITIALIZER };
 	AUTO(freep) char *url = NULL;
 	struct web_server *server = NULL;
 	struct web_address at;
@@ -57,8 +56,7 @@ int serve(const struct profile *p, const struct config *cfg, const struct source
 		return rc;
 	/* Threads that come and go would each leave some memory behind. */
 	(void)mallopt(M_ARENA_MAX, 1);
-	(void)sem_init(&views.working, 0, REPORTS);
-	rc = web_serve(&at, web_views_answer, &views, &server, err);
+	rc = web_serve(&at, answer, ctx, &server, err);
 	if (rc == 0)
 		url = mem_printf(strchr(at.host, ':') ? "http://[%s]:%u" : "http://%s:%u", at.host,
 				 web_port(server));
@@ -70,4 +68,40 @@ int serve(const struct profile *p, const struct config *cfg, const struct source
 		open_browser(url, n);
 	for (;;)
 		pause();
+}
+
+/* With a base, both sides are kept, and what -base makes of them. */
+static int bring_in(struct web_views *v, struct compare_sides *sides,
+		    const struct source_options *so, struct notify *n, struct err *err)
+{
+	struct profile *p = NULL;
+	int rc;
+
+	if (!*so->base) {
+		rc = load(so, n, &p, err);
+		v->profile = p;
+		return rc;
+	}
+	rc = load_sides(so, n, &p, sides, err);
+	if (rc)
+		return rc;
+	v->both = p;
+	v->sides = sides;
+	v->profile = so->diff_base ? p : profile_without_label(p, "pprof::base");
+	return 0;
+}
+
+int serve(const struct config *cfg, const struct source_options *so, struct notify *n,
+	  struct err *err)
+{
+	AUTO(freep) char *settings = settings_path();
+	struct compare_sides sides;
+	struct web_views views = { .cfg = cfg,
+				   .settings = settings,
+				   .kept = web_cache_new(KEPT_BYTES),
+				   .drawing = PTHREAD_MUTEX_INITIALIZER };
+	int rc = bring_in(&views, &sides, so, n, err);
+
+	(void)sem_init(&views.working, 0, REPORTS);
+	return rc ? rc : answer_with(web_views_answer, &views, so, n, err);
 }

@@ -17,6 +17,7 @@
 #include "ui/commands.h"
 #include "ui/options.h"
 #include "ui/picture.h"
+#include "ui/web-compare.h"
 #include "ui/web-configs.h"
 #include "ui/web-visit.h"
 #include "web/page.h"
@@ -113,6 +114,7 @@ static const struct view views[] = {
 	{ .path = "/peek", .kind = REPORT_PEEK, .body = show_peek, .has_param = true },
 	{ .path = "/source", .kind = REPORT_LIST, .body = show_source, .has_param = true },
 	{ .path = "/disasm", .kind = REPORT_DISASM, .body = show_disasm, .has_param = true },
+	{ .path = "/compare", .kind = REPORT_TEXT, .body = web_compare_show },
 };
 
 const struct view *web_view_find(const char *path)
@@ -129,7 +131,10 @@ const struct view *web_view_find(const char *path)
 static void show_page(struct visit *v)
 {
 	const struct view *view = v->view;
-	struct page pg = { v->rq, v->views->profile, NULL, view->path + 1, { 0 }, NULL, 0 };
+	struct page pg = { .rq = v->rq,
+			   .profile = v->views->profile,
+			   .view = view->path + 1,
+			   .has_base = v->views->both != NULL };
 	struct out *o = &v->reply->body;
 	struct err err = { "" };
 	int rc = visit_report(v, view->kind, view->has_param, &err);
@@ -229,6 +234,7 @@ static const struct {
 } others[] = {
 	{ "/flamegraph.svg", send_flame, WORKS | KEPT },
 	{ "/graph.svg", send_graph, KEPT },
+	{ "/compare.json", web_compare_send, WORKS | KEPT },
 	{ "/download", send_profile, WORKS },
 	{ "/saveconfig", web_configs_save, CHANGES },
 	{ "/deleteconfig", web_configs_delete, CHANGES },

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
+struct compare_sides;
 struct config;
 struct notify;
 struct profile;
@@ -20,6 +21,8 @@ struct web_request;
 /* One profile for any number of requests. */
 struct web_views {
 	const struct profile *profile;
+	const struct profile *both; /* the same with the base's samples told apart; NULL: no base */
+	const struct compare_sides *sides; /* of 'both' */
 	const struct config *cfg; /* of the command line: what parameters of a URL start from */
 	const char *settings;     /* file of saved configurations, or NULL: settings.h */
 	struct web_cache *kept;   /* answers */

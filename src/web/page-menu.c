@@ -27,6 +27,7 @@ static const struct {
 	{ "peek", "Peek", "Callers and callees of the functions that match Focus" },
 	{ "source", "Source", "Source lines of the functions that match Focus" },
 	{ "disasm", "Disassemble", "Machine code of the functions that match Focus" },
+	{ "compare", "Compare", "What changed, and whether that is more than chance" },
 };
 
 /* What can be set, with the URL parameter that does. */
@@ -80,6 +81,8 @@ static void put_views(struct out *o, const struct page *pg)
 	for (size_t i = 0; i < COUNT(views); i++) {
 		bool here = strcmp(views[i].path, pg->view) == 0;
 
+		if (strcmp(views[i].path, "compare") == 0 && !pg->has_base)
+			continue;
 		page_link(o, pg, views[i].path, NULL, STR(""));
 		out_printf(o, "%s title=\"%s\">%s</a> ", here ? " aria-current=\"page\"" : "",
 			   views[i].help, views[i].label);

@@ -21,6 +21,9 @@ void page_safe(struct out *o, struct str s);
 void page_link(struct out *o, const struct page *pg, const char *path, const char *name,
 	       struct str value);
 
+/* A regular expression for 'name' and nothing else; peek puts a line number behind it. */
+void page_quote(struct out *o, struct str name);
+
 /* Links to the other views and kinds of values; forms for filters and saved configurations. */
 void page_menus(const struct page *pg, struct out *o);
 

@@ -154,8 +154,7 @@ void page_end(struct out *o)
 
 /* ------------------------------------------------------------------ what is on it */
 
-/* A regular expression for 'name' and nothing else; peek puts a line number behind it. */
-static void quote_name(struct out *o, struct str name)
+void page_quote(struct out *o, struct str name)
 {
 	out_char(o, '^');
 	for (size_t i = 0; i < name.n; i++) {
@@ -174,7 +173,7 @@ static void put_name(struct out *o, const struct page *pg, const struct top_row 
 	out_text(o, "<td>");
 	if (linked) {
 		out_init(&exact, 0);
-		quote_name(&exact, row->name);
+		page_quote(&exact, row->name);
 		page_link(o, pg, "peek", "f", out_view(&exact));
 		out_char(o, '>');
 		out_release(&exact);

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct compare;
 struct out;
 struct profile;
 struct report;
@@ -33,6 +34,7 @@ struct page {
 	const struct profile *profile; /* which kinds of values it has */
 	struct report *report;         /* NULL: none could be made */
 	const char *view;              /* its path, without the slash */
+	bool has_base;                 /* it is a comparison with another profile */
 	struct str warnings;           /* lines */
 	const struct page_config *configs;
 	size_t nconfigs;
@@ -52,6 +54,8 @@ void page_end(struct out *o);
 
 /* The functions with the most, as a table. */
 void page_top(const struct page *pg, struct out *o);
+/* What changed, by 'c', which is the report's own. */
+void page_compare(const struct page *pg, struct report *r, const struct compare *c, struct out *o);
 /* A report that is text. */
 void page_text(struct str text, struct out *o);
 /* A drawing, which "<path>" with the request's parameters is. */

@@ -1,0 +1,98 @@
+// compare.spec.mjs - what changed from one profile to another, used as a person would
+//
+// SPDX-License-Identifier: Apache-2.0
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { assert, complaints, finish, run, scratch, serve, shoot, test } from "./harness.mjs";
+
+/** A profile as folded stacks: counts by function; each is called by one of three. */
+function folded(name, counts) {
+	const lines = Object.entries(counts).map(([f, n], i) => `main;caller${i % 3};${f} ${n}\n`);
+	const path = join(scratch, name);
+	writeFileSync(path, lines.join(""));
+	return path;
+}
+
+const usual = { parse: 400, render: 312, sort: 205, hash: 148, copy: 90, log: 41, idle: 8, rare: 2 };
+const again = { parse: 417, render: 298, sort: 214, hash: 141, copy: 97, log: 37, idle: 11, rare: 1 };
+const slower = { parse: 410, render: 620, sort: 99, hash: 150, copy: 88, log: 44, idle: 9, rare: 3 };
+
+const same = await serve("-diff_base", folded("usual", usual), folded("again", again));
+const changed = await serve("-diff_base", folded("usual", usual), folded("slower", slower));
+const merged = await serve("-base", folded("usual", usual), folded("slower", slower));
+
+/** Rows as [verdict class, cells]. */
+async function rows(page) {
+	return page.$$eval(".changes tbody tr", (all) =>
+		all.map((tr) => [tr.className, [...tr.cells].map((td) => td.textContent)]));
+}
+
+test("two profiles of the same program stay grey", async ({ page }) => {
+	await page.goto(`${same}/compare`);
+	await page.waitForSelector('[data-view="compare"][data-ready]');
+	assert.deepEqual(new Set((await rows(page)).map((r) => r[0])), new Set(["unsure"]));
+	assert.match(await page.textContent(".verdict"), /No change beyond chance/);
+	assert.deepEqual(await complaints(page), []);
+	await shoot(page, "compare-same");
+});
+
+test("what changed is coloured and has its sign in the text", async ({ page }) => {
+	await page.goto(`${changed}/`);
+	await page.click("nav >> text=Compare");
+	await page.waitForSelector('[data-view="compare"][data-ready]');
+	const found = Object.fromEntries((await rows(page)).map(([verdict, cells]) => [cells.at(-1), [verdict, cells]]));
+	assert.equal(found.render[0], "more");
+	assert.deepEqual(found.render[1].slice(0, 4), ["312", "620", "+308", "+98.7%"]);
+	assert.equal(found.sort[0], "less");
+	assert.deepEqual(found.sort[1].slice(0, 4), ["205", "99", "-106", "-51.7%"]);
+	assert.equal(found.parse[0], "unsure");
+	assert.equal(found.rare[1].at(-2), "too few samples");
+	assert.deepEqual(await complaints(page), []);
+	await shoot(page, "compare-changed");
+});
+
+test("the table has the numbers of the command", async ({ page }) => {
+	const told = JSON.parse(run("compare", "--json", "--all", join(scratch, "usual"), join(scratch, "again")));
+	await page.goto(`${same}/compare?sort=cum`);
+	for (const [, cells] of await rows(page)) {
+		const f = told.functions.find((one) => one.name === cells.at(-1)).cum;
+		assert.deepEqual(cells.slice(0, 2), [String(f.before), String(f.after)]);
+		assert.equal(cells.at(-2).replace(" samples", ""), f.verdict);
+	}
+});
+
+test("only what changed can be left, and the address keeps that", async ({ page }) => {
+	await page.goto(`${changed}/compare`);
+	await page.check("text=only what changed");
+	assert.equal(await page.isVisible("tr.unsure"), false);
+	assert.equal(await page.isVisible("tr.more"), true);
+	await page.reload();
+	await page.waitForSelector("table.changed-only");
+	assert.equal(await page.isChecked("input[type=checkbox]"), true);
+});
+
+test("with -base the sides are still known, and other pages have the difference", async ({ page }) => {
+	await page.goto(`${merged}/compare`);
+	assert.equal((await page.$$("tr.more")).length, 1);
+	await page.goto(`${merged}/top`);
+	assert.match(await page.textContent("tbody"), /308/);
+});
+
+test("shares can be compared instead of amounts", async ({ page }) => {
+	await page.goto(`${changed}/compare`);
+	await page.click('nav[aria-label="Compared by"] >> text=shares');
+	assert.match(await page.textContent(".verdict"), /of equal total/);
+	assert.match(page.url(), /by=shares/);
+});
+
+test("dark, and as wide as a phone", async ({ page }) => {
+	await page.goto(`${changed}/compare`);
+	await page.waitForSelector('[data-view="compare"][data-ready]');
+	assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+	assert.deepEqual(await complaints(page), []);
+	await shoot(page, "compare-phone");
+}, { colorScheme: "dark", viewport: { width: 390, height: 800 } });
+
+await finish();
