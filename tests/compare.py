@@ -7,6 +7,7 @@ usage: compare.py --sonde PROGRAM [NAME...]
 
 SPDX-License-Identifier: Apache-2.0
 """
+import http.client
 import json
 import math
 import random
@@ -14,6 +15,7 @@ import subprocess
 import sys
 
 from tap import LIMIT, SONDE, TMP, Profile, main
+from web import ask, serving
 
 TICK = 10**7
 
@@ -120,6 +122,43 @@ def t_other_numbers_and_parts_can_be_asked_for():
     assert {f["name"] for f in c["functions"]} == {"main", "caller3"} | {f"work{i}" for i in range(3, 60, 7)}
     _, c = compare("--all", "--rows", 2, TMP / "a", TMP / "b")
     assert len(c["functions"]) == 2
+
+
+def t_the_page_tells_the_same_as_the_command():
+    a, b = cpu("a", 1), cpu("b", 3, work5=2)
+    told = compare("--all", a, b)[1]
+    for flag in ("-base", "-diff_base"):
+        with serving(flag, a, b) as port:
+            status, headers, body = ask(port, "/ui/compare.json")
+            assert status == 200 and headers["Content-Type"] == "application/json", status
+            assert json.loads(body) == told, flag
+            shares = json.loads(ask(port, "/ui/compare.json?by=shares&si=samples")[2])
+            assert shares["by"] == "shares" and shares["type"] == "samples"
+            page = ask(port, "/ui/compare?f=caller3")[2]
+            assert "caller3" in page and "caller4" not in page
+    with serving(a) as port:
+        status, _, body = ask(port, "/ui/compare")
+        assert status == 400 and "nothing to compare with" in body and ">Compare<" not in body, body
+        assert ask(port, "/ui/compare.json")[0] == 400
+
+
+def t_scaled_profiles_still_tell_their_samples():
+    a, b = cpu("a", 1), cpu("b", 5, seconds=20)
+    with serving("-normalize", "-base", a, b) as port:
+        c = json.loads(ask(port, "/ui/compare.json")[2])
+        assert c["by"] == "shares" and c["more"] == c["less"] == 0, c["total"]
+        assert c["total"]["eventsAfter"] > 1.8 * c["total"]["eventsBefore"], c["total"]
+
+
+def t_other_pages_have_the_difference_as_before():
+    """-base keeps both sides for the comparison; what the other pages see has no trace of that."""
+    a, b = cpu("a", 1), cpu("b", 3, work5=2)
+    for flags in (["-base", a], ["-diff_base", a], ["-normalize", "-base", a]):
+        with serving(*flags, b) as port:
+            c = http.client.HTTPConnection("localhost", port, timeout=LIMIT)
+            c.request("GET", "/ui/download")
+            (TMP / "down").write_bytes(c.getresponse().read())
+        assert run(SONDE, "-raw", TMP / "down").stdout == run(SONDE, "-raw", *flags, b).stdout, flags
 
 
 def t_wrong_use_is_said():
