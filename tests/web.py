@@ -181,6 +181,69 @@ def t_a_download_is_the_profile():
     assert run(SONDE, "-raw", TMP / "again.pb.gz") == run(SONDE, "-raw", PROM)
 
 
+def facts(text):
+    """The line on every page that tells how much of the truth it is."""
+    line = re.search(r'<details class="trust">.*?</summary>', text)[0]
+    return re.findall(r'<span class="fact[^"]*">(.*?)</span>', line)
+
+
+def command_of(text):
+    """What the page says to type, with the program under test in the place of its name."""
+    line = html.unescape(re.search(r'<code tabindex="0">(.*?)</code>', text, re.S)[1])
+    assert line.startswith("sonde -") and line.isascii() and line.isprintable(), line
+    return f"{SONDE} {line.removeprefix('sonde ')}"
+
+
+def typed(text):
+    return subprocess.run(["bash", "-c", command_of(text)], capture_output=True, text=True, timeout=LIMIT,
+                          check=True, cwd=TMP).stdout
+
+
+def t_every_page_tells_how_much_of_the_truth_it_is():
+    with serving(PROM) as port:
+        for view in ("top", "", "flamegraph", "peek", "source", "disasm"):
+            assert facts(page(port, f"/ui/{view}", status=501 if not view and not shutil.which("dot") else 200)
+                         )[0] == "351 samples", view
+        got = facts(page(port, "/ui/top", f="tsdb", n="1", nf="0.1"))
+        assert got[:2] == ["48 samples", "filtered 49.12%"] and got[2].startswith("trimmed "), got
+        head = run(SONDE, "-top", "-nodecount=500", "-nodefraction=0.1", "-focus=tsdb", PROM)
+        shown, total = (float(re.search(rf"{w} ([\d.]+)kB", head)[1]) for w in ("for", "of"))
+        left = 1 - shown / (total * (1 - 0.4912))
+        assert abs(float(got[2].split()[1].rstrip("%")) / 100 - left) < 0.001, (got, left)
+
+
+def t_what_was_lost_and_what_has_no_name_is_on_the_page():
+    p = Profile([("samples", "count")], comments=["sonde: 1234 samples lost", "sonde: 5 stacks cut at the root",
+                                                  "sonde: the heap profile is off: <b>"])
+    m = p.mapping(file="/nowhere/libstranger.so", build_id="c0ffee")
+    named = p.frame("main", mapping=m)
+    p.sample([named], [75])
+    p.sample([p.location(address=0x4000, mapping=m), named], [25])
+    path = TMP / "lossy.pb"
+    path.write_bytes(p.encode())
+    with serving(path) as port:
+        text = page(port, "/ui/top")
+        assert facts(text) == ["2 samples", "1,234 lost", "5 stacks cut", "unsymbolized 25.00%", "1 note"], facts(text)
+        for words in ("/nowhere/libstranger.so", "not on this machine", "c0ffee", "PPROF_BINARY_PATH",
+                      "the heap profile is off: &lt;b&gt;"):
+            assert words in text, words
+
+
+def t_the_command_on_a_page_prints_its_numbers():
+    with serving("-sample_index=alloc_space", "-symbolize=none", PROM) as port:
+        for args in ({}, {"f": "tsdb"}, {"f": "a b'c\"$(id)`\\|regexp", "i": "x;y"}, {"si": "inuse_objects", "sort": "cum"},
+                     {"g": "lines", "trim": "f"}, {"h": "^runtime\\.", "nf": "0.01", "unit": "mb"}, {"names": "3"},
+                     {"f": "\u202ex|é|tsdb\n|'"}):
+            text = page(port, "/ui/top", **args)
+            assert [[c.strip() for c in row] for row in Reader(text).rows if row] == table(typed(text)), args
+        text = page(port, "/ui/peek", f="newTxRing", si="inuse_space")
+        assert Reader(text).pre.rstrip("\n") == typed(text).rstrip("\n")
+        typed(page(port, "/ui/flamegraph", f="tsdb"))
+        assert "svg" in (TMP / "flamegraph.svg").read_text()[:200]
+    with serving(f"-diff_base={PROM}", "-nodecount=7", HERE / "profiles/prom-allocs.pb.gz") as port:
+        assert f"-diff_base={PROM}" in command_of(page(port, "/ui/top"))
+
+
 # --- links ----------------------------------------------------------------------------------
 
 def t_links_keep_parameters_and_all_lead_somewhere():
@@ -423,7 +486,7 @@ def hostile_profile():
 def t_names_are_text_and_nothing_else():
     known = {"html", "head", "meta", "title", "link", "body", "header", "h1", "nav", "a", "span", "form",
              "label", "input", "button", "details", "summary", "ul", "li", "main", "div", "table", "thead",
-             "tr", "th", "tbody", "td", "pre", "p", "iframe", "script", "select", "option"}
+             "tr", "th", "tbody", "td", "pre", "p", "iframe", "script", "select", "option", "code", "b"}
     with serving("-symbolize=none", hostile_profile()) as port:
         for view in ("top", "peek", "flamegraph", "source", "disasm", ""):
             for args in ({}, {"f": "."}, {"f": HOSTILE[0]}, {"x": HOSTILE[1], HOSTILE[5]: "y"}):

@@ -97,6 +97,7 @@ int serve(const struct config *cfg, const struct source_options *so, struct noti
 	AUTO(freep) char *settings = settings_path();
 	struct compare_sides sides;
 	struct web_views views = { .cfg = cfg,
+				   .source = so,
 				   .settings = settings,
 				   .kept = web_cache_new(KEPT_BYTES),
 				   .drawing = PTHREAD_MUTEX_INITIALIZER };

@@ -14,9 +14,11 @@
 #include "profile/profile.h"
 #include "render/render.h"
 #include "report/report.h"
+#include "report/trust.h"
 #include "ui/commands.h"
 #include "ui/options.h"
 #include "ui/picture.h"
+#include "ui/web-command.h"
 #include "ui/web-compare.h"
 #include "ui/web-configs.h"
 #include "ui/web-visit.h"
@@ -94,9 +96,12 @@ static int show_flame(struct visit *v, const struct page *pg, struct err *err)
 
 static int show_graph(struct visit *v, const struct page *pg, struct err *err)
 {
+	struct graph *g = report_graph(v->report);
 	struct err why;
 
 	(void)err;
+	trust_graph(pg->trust, g);
+	graph_free(g);
 	if (picture_check("-", &why) == 0) {
 		page_drawing(pg, "graph.svg", &v->reply->body);
 		return 0;
@@ -114,7 +119,7 @@ static const struct view views[] = {
 	{ .path = "/peek", .kind = REPORT_PEEK, .body = show_peek, .has_param = true },
 	{ .path = "/source", .kind = REPORT_LIST, .body = show_source, .has_param = true },
 	{ .path = "/disasm", .kind = REPORT_DISASM, .body = show_disasm, .has_param = true },
-	{ .path = "/compare", .kind = REPORT_TEXT, .body = web_compare_show },
+	{ .path = "/compare", .kind = REPORT_TEXT, .body = web_compare_show, .untyped = true },
 };
 
 const struct view *web_view_find(const char *path)
@@ -128,28 +133,56 @@ const struct view *web_view_find(const char *path)
 
 /* ------------------------------------------------------------------ pages */
 
+/* The body comes first: the head says what it leaves out, and what it warns of. */
+static int make_body(struct visit *v, struct page *pg, struct out *body, struct err *err)
+{
+	struct out *o = &v->reply->body;
+	int rc = visit_report(v, v->view->kind, v->view->has_param, err);
+
+	pg->report = v->report;
+	if (rc)
+		return rc;
+	trust_init(pg->trust, v->report);
+	rc = v->view->body(v, pg, err);
+	*body = *o;
+	out_init(o, 0);
+	return rc;
+}
+
 static void show_page(struct visit *v)
 {
 	const struct view *view = v->view;
+	struct trust trust = { 0 };
 	struct page pg = { .rq = v->rq,
 			   .profile = v->views->profile,
 			   .view = view->path + 1,
+			   .trust = &trust,
 			   .has_base = v->views->both != NULL };
-	struct out *o = &v->reply->body;
+	struct out *o = &v->reply->body, body, command;
 	struct err err = { "" };
-	int rc = visit_report(v, view->kind, view->has_param, &err);
+	int rc;
 
+	out_init(&body, 0);
+	out_init(&command, 0);
+	rc = make_body(v, &pg, &body, &err);
+	if (rc)
+		pg.trust = NULL;
+	else if (!view->untyped)
+		web_command(&command, view->kind, view->has_param ? web_arg(v->rq, "f") : NULL,
+			    &v->cfg, v->views->source);
+	pg.command = out_view(&command);
 	web_configs_offer(v, &pg);
-	pg.report = v->report;
 	pg.warnings = out_view(&v->warnings);
 	page_begin(&pg, o);
-	if (rc == 0)
-		rc = view->body(v, &pg, &err);
 	if (rc) {
 		v->reply->status = VISIT_BAD_REQUEST;
 		page_note(&pg, str_of(err.msg), NULL, NULL, o);
+	} else {
+		out_str(o, out_view(&body));
 	}
 	page_end(o);
+	out_release(&body);
+	out_release(&command);
 }
 
 /* ------------------------------------------------------------------ what is not a page */

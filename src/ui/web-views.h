@@ -13,6 +13,7 @@ struct compare_sides;
 struct config;
 struct notify;
 struct profile;
+struct source_options;
 struct view;
 struct web_cache;
 struct web_reply;
@@ -24,10 +25,11 @@ struct web_views {
 	const struct profile *both; /* the same with the base's samples told apart; NULL: no base */
 	const struct compare_sides *sides; /* of 'both' */
 	const struct config *cfg; /* of the command line: what parameters of a URL start from */
-	const char *settings;     /* file of saved configurations, or NULL: settings.h */
-	struct web_cache *kept;   /* answers */
-	sem_t working;            /* a few reports at a time: each uses all processors */
-	pthread_mutex_t drawing;  /* one layout at a time: each may take half of the memory */
+	const struct source_options *source;
+	const char *settings;    /* file of saved configurations, or NULL: settings.h */
+	struct web_cache *kept;  /* answers */
+	sem_t working;           /* a few reports at a time: each uses all processors */
+	pthread_mutex_t drawing; /* one layout at a time: each may take half of the memory */
 };
 
 /* The page with this path, or NULL. */

@@ -51,6 +51,7 @@ struct view {
 	/* Fails before it has written anything. */
 	int (*body)(struct visit *v, const struct page *pg, struct err *err);
 	bool has_param; /* functions that match "f" */
+	bool untyped;   /* no command prints the same */
 	bool live;      /* the same question has another answer each time: nothing is kept */
 };
 

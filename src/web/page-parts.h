@@ -27,4 +27,7 @@ void page_quote(struct out *o, struct str name);
 /* Links to the other views and kinds of values; forms for filters and saved configurations. */
 void page_menus(const struct page *pg, struct out *o);
 
+/* What is lost, left out and without a name; and the command that prints the same. */
+void page_trust(const struct page *pg, struct out *o);
+
 #endif /* WEB_PAGE_PARTS_H */

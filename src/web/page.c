@@ -12,6 +12,7 @@
 #include "report/legend.h"
 #include "report/report.h"
 #include "report/top.h"
+#include "report/trust.h"
 #include "web/page-parts.h"
 #include "web/web-server.h"
 
@@ -141,6 +142,7 @@ void page_begin(const struct page *pg, struct out *o)
 	put_title(o, &l);
 	out_text(o, "</h1>\n");
 	page_menus(pg, o);
+	page_trust(pg, o);
 	put_details(o, &l);
 	out_text(o, "</header>\n<main>\n");
 	if (pg->warnings.n)
@@ -197,15 +199,31 @@ static void put_row(struct out *o, const struct page *pg, const struct top_row *
 	out_text(o, "</tr>\n");
 }
 
+static void put_columns(struct out *o)
+{
+	static const char *const columns[][2] = {
+		{ "Flat", "What the function took itself" },
+		{ "Flat%", "Flat as a share of the total" },
+		{ "Sum%", "Flat of this row and of all above it, as a share of the total" },
+		{ "Cum", "What the function took with all that it called" },
+		{ "Cum%", "Cum as a share of the total" },
+		{ "Name", "The function; inlined: the compiler put it into its callers" },
+	};
+
+	out_text(o, "<div class=\"table\" tabindex=\"0\"><table data-view=\"table\"><thead><tr>");
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+		out_printf(o, "<th scope=\"col\" title=\"%s\">%s</th>", columns[i][1],
+			   columns[i][0]);
+	out_text(o, "</tr></thead><tbody>\n");
+}
+
 void page_top(const struct page *pg, struct out *o)
 {
 	struct top t;
 
 	top_init(&t, pg->report);
-	out_text(o, "<div class=\"table\"><table><thead><tr><th scope=\"col\">Flat</th>"
-		    "<th scope=\"col\">Flat%</th><th scope=\"col\">Sum%</th>"
-		    "<th scope=\"col\">Cum</th><th scope=\"col\">Cum%</th>"
-		    "<th scope=\"col\">Name</th></tr></thead><tbody>\n");
+	trust_graph(pg->trust, t.g);
+	put_columns(o);
 	for (uint32_t i = 0; i < t.n; i++)
 		put_row(o, pg, &t.rows[i]);
 	out_text(o, "</tbody></table></div>\n");

@@ -19,6 +19,7 @@ struct compare;
 struct out;
 struct profile;
 struct report;
+struct trust;
 struct web_request;
 
 /* A configuration that has been saved under a name. */
@@ -35,6 +36,8 @@ struct page {
 	struct report *report;         /* NULL: none could be made */
 	const char *view;              /* its path, without the slash */
 	bool has_base;                 /* it is a comparison with another profile */
+	struct trust *trust;           /* what the report shows, or NULL; see page_begin() */
+	struct str command;            /* that prints the same, in printable ASCII; or "" */
 	struct str warnings;           /* lines */
 	const struct page_config *configs;
 	size_t nconfigs;

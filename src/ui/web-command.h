@@ -1,0 +1,23 @@
+/*
+ * web-command.h - the command line that prints what a page shows
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef UI_WEB_COMMAND_H
+#define UI_WEB_COMMAND_H
+
+#include "report/report.h"
+
+struct config;
+struct out;
+struct source_options;
+
+/*
+ * web_command() writes "sonde -top -focus='a b' profile.pb.gz" for a report of 'kind', with 'param'
+ * if the kind takes one: words as a shell reads them, in printable ASCII.  Nothing where no command
+ * prints the report.
+ */
+void web_command(struct out *o, enum report_kind kind, const char *param, const struct config *cfg,
+		 const struct source_options *so);
+
+#endif /* UI_WEB_COMMAND_H */
