@@ -10,6 +10,7 @@ texts of instructions, and instructions are compared with objdump's.
 SPDX-License-Identifier: Apache-2.0
 """
 import difflib
+import gzip
 import html.parser
 import os
 import pathlib
@@ -21,7 +22,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "profiles")]
 from binaries import GO, SONDE, Skip, TMP, main, run  # noqa: E402
-from writer import Profile  # noqa: E402
+from writer import Profile, read_varint, remap  # noqa: E402
 
 LIMIT = 120  # seconds for any one command
 
@@ -60,8 +61,8 @@ func main() {
 	f, _ := os.Create(os.Args[1])
 	pprof.StartCPUProfile(f)
 	for i := 0; i < 100; i++ {
-		inner(2000000)
-		text(3000)
+		inner(10000000)
+		text(30000)
 	}
 	pprof.StopCPUProfile()
 	f.Close()
@@ -158,10 +159,45 @@ def go_program(*flags):
         subprocess.run([GO, "build", *flags, "-o", path, "."], check=True, capture_output=True, text=True,
                        cwd=path.parent, env=environment(), timeout=LIMIT)
         run(path, path.with_suffix(".cpu"))
+        without_last_bytes(path, path.with_suffix(".cpu"))
     path = made("prog" + "".join(f.strip("-") for f in flags), make)
     if not path.exists():
         raise Skip("go does not work here")
     return path, path.with_suffix(".cpu")
+
+
+def numbers_of(body, wanted):
+    """The numbers of one field of a message, packed or not."""
+    out = []
+
+    def take(field, packed, whole):
+        text, i = (whole, read_varint(whole, 0)[1]) if packed is None else (packed, 0)
+        while field == wanted and i < len(text):
+            n, i = read_varint(text, i)
+            out.append(n)
+        return b""
+    remap(body, take)
+    return out
+
+
+def without_last_bytes(program, profile):
+    """Drop samples at the last byte of a function: the reference cuts it off, and loses them.
+
+    Whether a profile has one there, at a "ret" most often, is chance.
+    """
+    last = {start + size - 1 for start, size in symbols(program).values()}
+    places = set()
+
+    def find(field, body, _):
+        if field == 4 and numbers_of(body, 3)[0] in last:
+            places.update(numbers_of(body, 1))
+        return b""
+
+    def keep(field, body, whole):
+        return b"" if field == 2 and places.intersection(numbers_of(body, 1)) else whole
+    data = gzip.decompress(profile.read_bytes())
+    remap(data, find)
+    profile.write_bytes(gzip.compress(remap(data, keep)))
 
 
 def symbols(path, readelf="readelf"):
@@ -427,7 +463,7 @@ class Page(html.parser.HTMLParser):
         elif cls in ("nop", "livesrc", "deadsrc"):
             self.lines[-1] += [cls, data]
         elif cls == "asm" and re.search(r"\d", data):
-            self.rows += [(len(self.lines), m[1], m[2], m[3]) for m in
+            self.rows += [(self.heads[-1], self.lines[-1][0], m[1], m[2], m[3]) for m in
                           re.finditer(r"^ {10}(.{10}) (.{10}) +([0-9a-f]+): ", data, re.M)]
 
 
@@ -442,11 +478,10 @@ def t_a_page_is_that_of_the_reference():
         ours, theirs = pages
         assert ours.heads == theirs.heads and ours.heads, (regexp, ours.heads, theirs.heads)
         # The reference starts to read in the middle of an instruction, and shows wrong ones there;
-        # a line may be live for these alone.
-        other = [(a, b) for a, b in zip(ours.lines, theirs.lines) if a != b]
-        assert len(ours.lines) == len(theirs.lines) and len(other) <= 4, (regexp, other)
-        assert all(a[0] == b[0] and a[2] == b[2] for a, b in other), other
-        values = [{r for r in p.rows if r[1:3] != (" " * 9 + ".",) * 2} for p in pages]
+        # a line may be live for these alone, and a function begin or end with it.
+        lines = [{(line[0], line[2]) for line in p.lines} for p in pages]
+        assert len(lines[0] ^ lines[1]) <= len(lines[0]) / 20 + 20, (regexp, lines[0] ^ lines[1])
+        values = [{r for r in p.rows if r[2:4] != (" " * 9 + ".",) * 2} for p in pages]
         assert values[0] == values[1] and values[0], (regexp, values[0] ^ values[1])
         assert len(set(ours.rows) ^ set(theirs.rows)) <= len(ours.rows) / 20 + 20, regexp
 

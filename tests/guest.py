@@ -10,17 +10,13 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
 
+from tap import TMP, Skip, cases as main  # some only for others to import
+
 LIMIT = 120  # seconds for any one command; a hang is a failure, not a slow machine
-TMP = pathlib.Path(tempfile.mkdtemp(prefix="guest."))
-
-
-class Skip(Exception):
-    """The case needs something this machine does not have."""
 
 
 def argument(name):
@@ -141,33 +137,3 @@ def listens(port):
 def answers(port):
     """Waits until the endpoint is there."""
     until(f"an answer on port {port}", lambda: fetch(port, "/debug/pprof/cmdline")[0] == 200)
-
-
-def attempt(case):
-    try:
-        case()
-    except Skip as why:
-        return None, str(why)
-    except Exception as e:  # noqa: BLE001 - a case may fail in any way
-        return f"{type(e).__name__}: {e}", None
-    return None, None
-
-
-def main(names, wanted=()):
-    """Every function in 'names' that starts with "t_" is one TAP case."""
-    cases = [(n, f) for n, f in names.items()
-             if n.startswith("t_") and (not wanted or n[2:] in wanted)]
-    if not cases:
-        print("Bail out! no such case")
-        return 1
-    failed = 0
-    print(f"1..{len(cases)}", flush=True)
-    for i, (name, case) in enumerate(cases, 1):
-        wrong, skipped = attempt(case)
-        failed += wrong is not None
-        note = f" # SKIP {skipped}" if skipped else ""
-        print(f"{'not ' if wrong else ''}ok {i} - {name[2:].replace('_', ' ')}{note}", flush=True)
-        for text in (wrong or "").splitlines():
-            print(f"# {text}", flush=True)
-    shutil.rmtree(TMP, ignore_errors=True)
-    return failed > 0

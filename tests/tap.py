@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "profiles"))
@@ -21,12 +22,18 @@ LIMIT = 60  # seconds for any one command
 
 
 class Skip(Exception):
-    pass
+    """The case needs something this machine does not have."""
 
 
 def run(*args, **kw):
     return subprocess.run(list(map(str, args)), check=True, capture_output=True, text=True,
                           timeout=LIMIT, **kw).stdout
+
+
+def place(e):
+    """Lines from the case down to where it broke, in these tests."""
+    frames = [f for f in traceback.extract_tb(e.__traceback__) if str(HERE) in f.filename][1:]
+    return " > ".join(f"{pathlib.Path(f.filename).name}:{f.lineno}" for f in frames)
 
 
 def attempt(case):
@@ -36,28 +43,33 @@ def attempt(case):
     except Skip as e:
         return None, str(e)
     except subprocess.CalledProcessError as e:
-        return f"{e}\n{e.stderr}", None
+        return f"{place(e)}: {e}\n{e.stderr}", None
     except Exception as e:  # a case that breaks has failed; the others still count
-        return f"{type(e).__name__}: {e}", None
+        return f"{place(e)}: {type(e).__name__}: {e}", None
     return None, None
 
 
-def main(names):
-    """Runs the cases among 'names': what a module's globals() are."""
-    wanted = sys.argv[AT + 1:]
-    cases = [(n, f) for n, f in names.items()
-             if n.startswith("t_") and (not wanted or n[2:] in wanted)]
-    if not cases or not SONDE:
-        print(f"Bail out! usage: {sys.argv[0]} --sonde PROGRAM [NAME...]")
+def cases(names, wanted=()):
+    """Run those of 'names', a module's globals(), that start with "t_"; all, or those that are wanted."""
+    found = [(n, f) for n, f in names.items() if n.startswith("t_") and (not wanted or n[2:] in wanted)]
+    if not found:
+        print("Bail out! no such case")
         return 1
     failed = 0
-    for i, (name, case) in enumerate(cases, 1):
+    print(f"1..{len(found)}", flush=True)
+    for i, (name, case) in enumerate(found, 1):
         wrong, skipped = attempt(case)
         failed += wrong is not None
         note = f" # SKIP {skipped}" if skipped else ""
         print(f"{'not ' if wrong else ''}ok {i} - {name[2:].replace('_', ' ')}{note}", flush=True)
         for text in (wrong or "").splitlines():
             print(f"# {text}", flush=True)
-    print(f"1..{len(cases)}")
     shutil.rmtree(TMP, ignore_errors=True)
     return failed > 0
+
+
+def main(names):
+    if not SONDE:
+        print(f"Bail out! usage: {sys.argv[0]} --sonde PROGRAM [NAME...]")
+        return 1
+    return cases(names, sys.argv[AT + 1:])

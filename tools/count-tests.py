@@ -15,6 +15,20 @@ import sys
 import xml.etree.ElementTree as ET
 
 
+SHOWN = 12  # lines of what a failed case said
+
+
+def said(suite, case):
+    """What the case printed behind its "not ok": its first and its last lines."""
+    text = suite.findtext("system-out") or ""
+    lines = text.split(f"not ok {case}\n", 1)[-1].splitlines() if case in text else []
+    end = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    lines = [line[:300] for line in lines[:end]]
+    if len(lines) > 2 * SHOWN:
+        lines[SHOWN:-SHOWN] = ["# ..."]
+    return lines
+
+
 def junit(path):
     passed = failed = 0
     for suite in ET.parse(path).getroot().iter("testsuite"):
@@ -23,7 +37,7 @@ def junit(path):
         for case in cases:
             if case.find("failure") is not None or case.find("error") is not None:
                 bad += 1
-                print(f"FAILED {suite.get('name')}: {case.get('name')}")
+                print(f"FAILED {suite.get('name')}: {case.get('name')}", *said(suite, case.get("name")), sep="\n")
             elif case.find("skipped") is not None:
                 skipped += 1
         told = int(suite.get("failures", 0)) + int(suite.get("errors", 0))

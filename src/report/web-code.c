@@ -9,6 +9,7 @@
 #include "report/web-code.h"
 
 #include "base/err.h"
+#include "base/go-sort.h"
 #include "base/gotext.h"
 #include "base/notify.h"
 #include "base/regex.h"
@@ -328,13 +329,11 @@ static void find_stretches(struct gatherer *g)
 	}
 }
 
-static int by_score(const void *a, const void *b)
+static bool has_more(const void *a, const void *b)
 {
 	const struct stretch *x = a, *y = b;
 
-	if (x->score != y->score)
-		return x->score > y->score ? -1 : 1;
-	return (x->first > y->first) - (x->first < y->first);
+	return x->score > y->score;
 }
 
 /* ------------------------------------------------------------------ reading code */
@@ -450,8 +449,7 @@ static int read_stretches(struct gatherer *g, struct err *err)
 {
 	int rc = 0;
 
-	if (g->nstretches)
-		qsort(g->stretches, g->nstretches, sizeof(*g->stretches), by_score);
+	go_sort(g->stretches, g->nstretches, sizeof(*g->stretches), has_more);
 	for (size_t i = 0; rc == 0 && i < g->nstretches && i < MOST_STRETCHES; i++)
 		rc = read_stretch(g, &g->stretches[i], err);
 	return rc;

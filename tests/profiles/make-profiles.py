@@ -17,7 +17,7 @@ import struct
 import sys
 import zlib
 
-from writer import Profile, message, number, squeeze, utf8, varint
+from writer import Profile, message, number, remap, squeeze, utf8, varint
 
 CPU = [("samples", "count"), ("cpu", "nanoseconds")]
 HEAP = [("alloc_objects", "count"), ("alloc_space", "bytes"),
@@ -674,33 +674,6 @@ def round_5():
 
 
 # Encodings: the same profile in other bytes
-
-
-def remap(data, wanted):
-    """Walk the top level of a message and let wanted(field, body) rewrite the parts."""
-    out, i = b"", 0
-    while i < len(data):
-        start = i
-        key, i = read_varint(data, i)
-        if key & 7 == 2:
-            n, i = read_varint(data, i)
-            body, i = data[i:i + n], i + n
-            out += wanted(key >> 3, body, data[start:i])
-        else:
-            _, i = read_varint(data, i)
-            out += wanted(key >> 3, None, data[start:i])
-    return out
-
-
-def read_varint(data, i):
-    n = shift = 0
-    while True:
-        b = data[i]
-        i += 1
-        n |= (b & 0x7F) << shift
-        shift += 7
-        if b < 0x80:
-            return n, i
 
 
 def raw_variants():

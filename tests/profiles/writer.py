@@ -15,6 +15,33 @@ def varint(n):
     return bytes(out)
 
 
+def read_varint(data, i):
+    n = shift = 0
+    while True:
+        b = data[i]
+        i += 1
+        n |= (b & 0x7F) << shift
+        shift += 7
+        if b < 0x80:
+            return n, i
+
+
+def remap(data, wanted):
+    """Walk the top level of a message and let wanted(field, body) rewrite the parts."""
+    out, i = b"", 0
+    while i < len(data):
+        start = i
+        key, i = read_varint(data, i)
+        if key & 7 == 2:
+            n, i = read_varint(data, i)
+            body, i = data[i:i + n], i + n
+            out += wanted(key >> 3, body, data[start:i])
+        else:
+            _, i = read_varint(data, i)
+            out += wanted(key >> 3, None, data[start:i])
+    return out
+
+
 def number(field, n):
     """A scalar; zero is left out, as encoders do."""
     return varint(field << 3) + varint(n) if n else b""
