@@ -25,6 +25,8 @@
 #include "symbol/resolve.h"
 #include "symbol/symbolize.h"
 
+#include <limits.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +38,9 @@ enum {
 	INPUT_MAX = 1 << 30,
 	AHEAD = 8,     /* frames, for memory to come near */
 	PRINTED = 512, /* addresses at a time */
+	CACHE_LINE = 64,
+	NAME_MOST = 256, /* bytes of a name that are asked for */
+	LINE_LEAST = 8,  /* bytes of most lines with an address */
 };
 
 struct list {
@@ -76,32 +81,31 @@ static void sort(struct list *l)
 	free(other);
 }
 
-/* Hexadecimal numbers, one to a line, with or without 0x. */
+/* The value of a hexadecimal digit plus one; 0 for what is none. */
+static const unsigned char digits[256] = {
+	['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+	['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+	['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+	['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
+
+/* Hexadecimal numbers, one to a line, with or without 0x; what else there is ends a number. */
 static void parse(struct list *l, struct str text)
 {
-	static const signed char digits[256] = {
-		['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
-		['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
-		['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
-		['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
-	};
-	uint64_t v = 0;
-	bool any = false;
+	const char *p = text.p, *end = text.p + text.n;
 
-	for (size_t i = 0; i < text.n; i++) {
-		int digit = digits[(unsigned char)text.p[i]];
+	l->cap = text.n / LINE_LEAST + 1;
+	l->v = mem_new(l->cap, sizeof(*l->v));
+	while (p < end) {
+		uint64_t v = 0;
+		const char *start = p;
 
-		if (digit) {
-			v = v << 4 | (uint64_t)(digit - 1);
-			any = true;
-		} else if (text.p[i] == '\n' && any) {
+		for (; p < end && digits[(unsigned char)*p]; p++)
+			v = v << 4 | (digits[(unsigned char)*p] - 1u);
+		if (p > start && (p == end || *p != 'x'))
 			vec_push(l->v, l->n, l->cap, v);
-			v = 0;
-			any = false;
-		}
+		p += p < end;
 	}
-	if (any)
-		vec_push(l->v, l->n, l->cap, v);
 }
 
 /* In ascending order, each once. */
@@ -174,16 +178,31 @@ struct answer {
 	size_t turn; /* part that is to be printed next */
 };
 
-static void print_found(struct out *o, const struct elf_frames *all, size_t i)
+/* Says that a name will be printed soon. */
+static void prefetch_name(struct str name)
+{
+	for (size_t at = 0; at < name.n && at < NAME_MOST; at += CACHE_LINE)
+		__builtin_prefetch(name.p + at);
+}
+
+/* What is printed a few frames later: the function, then its name. */
+static void look_ahead(const struct elf_frames *all, size_t k)
 {
 	size_t end = all->first[all->n];
 
+	if (k + 2 * AHEAD < end)
+		__builtin_prefetch(&all->functions[all->frames[k + 2 * AHEAD].function]);
+	if (k + AHEAD < end)
+		prefetch_name(all->functions[all->frames[k + AHEAD].function].name);
+}
+
+static void print_found(struct out *o, const struct elf_frames *all, size_t i)
+{
 	for (size_t k = all->first[i]; k < all->first[i + 1]; k++) {
 		const struct elf_frame *f = &all->frames[k];
 		const struct elf_function *in = &all->functions[f->function];
 
-		if (k + AHEAD < end)
-			__builtin_prefetch(all->functions[f[AHEAD].function].name.p);
+		look_ahead(all, k);
 		print_frame(o, (struct shown){ in->name, in->file, f->line, f->column,
 					       in->start_line });
 	}
@@ -315,6 +334,10 @@ int main(int argc, char **argv)
 	struct plan plan = { 0 };
 	int c;
 
+	/* As in the tool: what is freed is used again, and not given back. */
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
 	for (c = getopt(argc, argv, "c:d:q"); c != -1; c = getopt(argc, argv, "c:d:q")) {
 		if (c == 'd')
 			plan.search.debug_folders = optarg;

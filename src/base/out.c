@@ -176,14 +176,28 @@ void out_padded(struct out *o, struct str s, int width)
 		out_fill(o, ' ', pad);
 }
 
+static size_t count_digits(uint64_t v)
+{
+	size_t n = 1;
+
+	for (; v >= 10000; v /= 10000)
+		n += 4;
+	return n + (v >= 10) + (v >= 100) + (v >= 1000);
+}
+
+/* Straight into the buffer, where there is room. */
 void out_u64(struct out *o, uint64_t v)
 {
-	char digits[20], *p = digits + sizeof(digits);
+	char digits[20];
+	size_t n = count_digits(v);
+	char *to = n <= o->cap - o->n ? o->p + o->n : digits;
 
-	do
-		*--p = (char)('0' + v % 10);
-	while (v /= 10);
-	out_bytes(o, p, (size_t)(digits + sizeof(digits) - p));
+	for (size_t i = n; i > 0; v /= 10)
+		to[--i] = (char)('0' + v % 10);
+	if (to == digits)
+		out_bytes(o, digits, n);
+	else
+		o->n += n;
 }
 
 void out_i64(struct out *o, int64_t v)

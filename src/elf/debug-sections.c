@@ -52,22 +52,23 @@ bool image_open(struct image *im, struct elf_file *f)
 }
 
 /* Giving back what was looked at takes long, too: each thread gives back some of it. */
-static void unmap_some(int i, void *ctx)
+static void forget_some(int i, void *ctx)
 {
 	const struct image *im = ctx;
 	size_t share = (im->n / (size_t)par_width() / UNMAP_ALIGN + 1) * UNMAP_ALIGN;
 	size_t from = (size_t)i * share;
 
 	if (from < im->n)
-		munmap((void *)(im->p + from), im->n - from < share ? im->n - from : share);
+		(void)madvise((void *)(im->p + from), im->n - from < share ? im->n - from : share,
+			      MADV_DONTNEED);
 }
 
+/* Only one thread at a time can unmap anything; pages can be forgotten by several. */
 static void unmap(struct image *im)
 {
 	if (im->n >= UNMAP_ALONE)
-		par_run(par_width(), unmap_some, im);
-	else
-		munmap((void *)im->p, im->n);
+		par_run(par_width(), forget_some, im);
+	munmap((void *)im->p, im->n);
 }
 
 void image_release(struct image *im)

@@ -50,13 +50,17 @@ static enum attribute attribute_of(uint64_t code)
 	}
 }
 
-static enum entry_kind kind_of(uint16_t tag)
+/* What an entry with this tag and these attributes is. */
+static enum entry_kind kind_of(const struct abbrev *a)
 {
-	switch (tag) {
+	bool has_code = a->has & (1u << AT_LOW_PC | 1u << AT_RANGES);
+
+	switch (a->tag) {
 	case DW_TAG_SUBPROGRAM:
 	case DW_TAG_INLINED_SUBROUTINE:
+		return has_code ? ENTRY_CODE : ENTRY_NAME;
 	case DW_TAG_LEXICAL_BLOCK:
-		return ENTRY_CODE;
+		return has_code ? ENTRY_CODE : ENTRY_OTHER;
 	case DW_TAG_CLASS_TYPE:
 	case DW_TAG_STRUCTURE_TYPE:
 	case DW_TAG_UNION_TYPE:
@@ -72,60 +76,57 @@ static enum entry_kind kind_of(uint16_t tag)
 }
 
 /* Notes where an attribute is that is always at the same place. */
-static void note_place(struct abbrev *a, const struct form *f, int32_t at)
+static void note_place(struct abbrev *a, const struct form *f)
 {
+	if (a->length == LENGTH_VARIES)
+		return;
 	if (f->attribute == AT_SIBLING && f->form == DW_FORM_REF4)
-		a->sibling = at;
+		a->sibling = a->length;
 	if (f->attribute == AT_LOW_PC && f->form == DW_FORM_ADDR && f->size == sizeof(uint64_t))
-		a->low = at;
+		a->low = a->length;
 	if (f->attribute == AT_HIGH_PC && f->form == DW_FORM_DATA8)
-		a->high = at;
+		a->high = a->length;
 }
 
-/* Adds up the sizes of the forms, finds attributes among those of a fixed size. */
-static void measure(const struct abbrevs *t, struct abbrev *a)
+/*
+ * Adds a form to what it takes to step over an entry: 's' are the bytes since the last one whose
+ * size varies.
+ */
+static void add_length(struct abbrevs *t, struct abbrev *a, const struct form *f, struct skip *s)
 {
-	int32_t length = 0;
-
-	a->sibling = -1;
-	a->low = -1;
-	a->high = -1;
-	for (size_t i = 0; i < a->n; i++) {
-		const struct form *f = &t->forms[a->first + i];
-
-		note_place(a, f, length);
-		if (f->size == SIZE_VARIES || length > INT32_MAX / 2) {
-			a->length = LENGTH_VARIES;
-			return;
-		}
-		length += f->size;
+	if (f->size != SIZE_VARIES) {
+		s->fixed += f->size;
+		if (a->length != LENGTH_VARIES)
+			a->length += f->size;
+		return;
 	}
-	a->length = length;
+	a->length = LENGTH_VARIES;
+	s->form = f->form ? f->form : UINT16_MAX; /* neither is one */
+	vec_push(t->skips, t->nskips, t->cap_skips, *s);
+	*s = (struct skip){ 0, 0 };
 }
 
-/* How to step over an entry whose length varies: all that has a fixed size at once. */
-static void plan_skips(struct abbrevs *t, struct abbrev *a)
+/* Keeps a form that is to be read; of the others, how far it is to the next one. */
+static void keep_form(struct abbrevs *t, struct abbrev *a, struct form f)
 {
-	struct skip s = { 0, 0 };
-
-	a->skip = (uint32_t)t->nskips;
-	for (size_t i = 0; i < a->n; i++) {
-		const struct form *f = &t->forms[a->first + i];
-
-		if (f->size != SIZE_VARIES) {
-			s.fixed += f->size;
-			continue;
-		}
-		s.form = f->form ? f->form : UINT16_MAX; /* neither is one */
-		vec_push(t->skips, t->nskips, t->cap_skips, s);
-		s = (struct skip){ 0, 0 };
+	if (f.attribute == AT_SIBLING)
+		f.attribute = AT_NONE;
+	a->has |= 1u << f.attribute;
+	if (f.attribute == AT_NONE && f.size != SIZE_VARIES) {
+		a->rest += f.size;
+		return;
 	}
-	vec_push(t->skips, t->nskips, t->cap_skips, s);
+	f.gap = a->rest;
+	a->rest = 0;
+	vec_push(t->forms, t->nforms, t->cap_forms, f);
 }
 
 static bool read_forms(struct cursor *c, struct abbrevs *t, struct abbrev *a)
 {
+	struct skip s = { 0, 0 };
+
 	a->first = (uint32_t)t->nforms;
+	a->skip = (uint32_t)t->nskips;
 	for (;;) {
 		uint64_t name = read_uleb(c), form = read_uleb(c);
 		struct form f = { .form = (uint16_t)form };
@@ -133,19 +134,35 @@ static bool read_forms(struct cursor *c, struct abbrevs *t, struct abbrev *a)
 		f.implicit = form == DW_FORM_FLAG_PRESENT;
 		if (form == DW_FORM_IMPLICIT_CONST)
 			f.implicit = (uint64_t)read_sleb(c);
-		if (c->bad || form > UINT16_MAX)
+		if (c->bad || form > UINT16_MAX || s.fixed > INT32_MAX / 2)
 			return false;
 		if (name == 0 && form == 0)
 			break;
 		f.attribute = (uint8_t)attribute_of(name);
 		f.size = form_size(form, t->address_size, t->is64, t->version);
-		vec_push(t->forms, t->nforms, t->cap_forms, f);
+		note_place(a, &f);
+		add_length(t, a, &f, &s);
+		keep_form(t, a, f);
 	}
 	a->n = (uint32_t)(t->nforms - a->first);
-	measure(t, a);
 	if (a->length == LENGTH_VARIES)
-		plan_skips(t, a);
+		vec_push(t->skips, t->nskips, t->cap_skips, s);
 	return true;
+}
+
+static struct hop hop_over(const struct abbrev *a)
+{
+	if (!a->has_children && a->length < HOP_MOST)
+		return (struct hop){
+			.type = a->length == LENGTH_VARIES ? HOP_NONE
+				: a->kind == ENTRY_CODE    ? HOP_LEAF_CODE
+							   : HOP_LEAF,
+			.length = (uint8_t)(a->length + 1),
+		};
+	if (a->has_children && a->sibling >= 0 && a->sibling < HOP_MOST)
+		return (struct hop){ .type = (uint8_t)(HOP_OVER + a->kind),
+				     .sibling = (uint8_t)(a->sibling + 1) };
+	return (struct hop){ 0 };
 }
 
 static int by_code(const void *x, const void *y)
@@ -164,7 +181,7 @@ static bool read_table(struct cursor *c, struct abbrevs *t)
 	t->cap_forms = FORMS_FIRST;
 	t->forms = mem_new(t->cap_forms, sizeof(*t->forms));
 	for (;;) {
-		struct abbrev a = { .code = read_uleb(c) };
+		struct abbrev a = { .code = read_uleb(c), .sibling = -1, .low = -1, .high = -1 };
 
 		if (c->bad || t->n >= CODE_MAX)
 			return false;
@@ -172,9 +189,11 @@ static bool read_table(struct cursor *c, struct abbrevs *t)
 			break;
 		a.tag = (uint16_t)read_uleb(c);
 		a.has_children = read_u8(c) != 0;
-		a.kind = (uint8_t)kind_of(a.tag);
 		if (!read_forms(c, t, &a))
 			return false;
+		a.kind = (uint8_t)kind_of(&a);
+		if (a.code < HOPS)
+			t->hops[a.code] = hop_over(&a);
 		sorted = sorted && (t->n == 0 || t->list[t->n - 1].code < a.code);
 		vec_push(t->list, t->n, t->cap, a);
 	}
@@ -250,7 +269,7 @@ static struct abbrevs *read_new(struct dwarf_reader *r, const struct dwarf_unit 
 	t->address_size = u->address_size;
 	t->is64 = u->is64;
 	if (!read_table(&c, t))
-		t->n = 0;
+		t->n = 0;  /* nobody looks at the rest then */
 	t->cap = t->n + 1; /* there may be many small ones */
 	t->list = mem_grow(t->list, t->cap, sizeof(*t->list));
 	t->cap_forms = t->nforms + 1;
@@ -279,7 +298,7 @@ static const struct abbrevs *add_table(struct dwarf_reader *r, const struct dwar
 
 	table_put(&r->index, at, (uint32_t)r->ncache);
 	vec_push(r->cache, r->ncache, r->cap_cache, t);
-	r->cached_forms += t->nforms + t->n + 8;
+	r->cached_forms += t->nforms + t->n + HOPS / 4;
 	return t;
 }
 

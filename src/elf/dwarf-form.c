@@ -133,32 +133,29 @@ bool entry_read(struct cursor *c, const struct abbrevs *t, const struct abbrev *
 		const struct dwarf_unit *u, struct entry *e)
 {
 	struct cursor at = *c;
-	uint32_t has = 0;
 
 	e->abbrev = a;
-	e->has = 0;
+	e->has = a->has;
 	for (size_t i = 0; i < a->n; i++) {
 		const struct form *f = &t->forms[a->first + i];
 		struct value *v = &e->v[f->attribute];
 
-		if (f->size <= 8 && cursor_left(&at) >= 8) {
+		if (f->size <= 8 && cursor_left(&at) >= (size_t)f->gap + 8) {
 			uint64_t bytes;
 
-			memcpy(&bytes, at.p, sizeof(bytes));
+			memcpy(&bytes, at.p + f->gap, sizeof(bytes));
 			v->form = f->form;
 			v->u = (le64toh(bytes) & masks[f->size]) | f->implicit;
-			at.p += f->size;
+			at.p += f->gap + f->size;
 		} else {
 			*c = at;
-			if (!form_read(c, f, u, v))
+			if (!cursor_skip(c, f->gap) || !form_read(c, f, u, v))
 				return false;
 			at = *c;
 		}
-		has |= 1u << f->attribute;
 	}
 	*c = at;
-	e->has = has;
-	return true;
+	return cursor_skip(c, a->rest);
 }
 
 bool entry_skip_varying(struct cursor *c, const struct abbrevs *t, const struct abbrev *a,

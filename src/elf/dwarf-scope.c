@@ -18,6 +18,8 @@
 enum {
 	DEPTH_MAX = 4096, /* entries in entries */
 	FEW = 8,          /* addresses: looked at one after the other */
+	HOP_ROOM = HOP_MOST + 5,
+	ALL_HOPS = 0xff & ~(1 << HOP_NONE),
 };
 
 /* One pass over one unit. */
@@ -32,6 +34,7 @@ struct pass {
 	uint32_t *innermost;
 	size_t depth;
 	bool thorough;
+	uint32_t hops; /* bit of each enum hop_type that has nothing for us */
 	struct entry e;
 };
 
@@ -58,15 +61,44 @@ static bool jump(struct pass *p, const uint8_t *attributes, const struct abbrev 
 	return true;
 }
 
+/*
+ * Steps over entries whose types are in 'hops', as far as that can be done without a closer look.
+ * This is where most of the time goes, and what decides it is how soon the next entry is known.
+ */
+static inline void hop(struct pass *p, uint32_t hops)
+{
+	const uint8_t *unit = p->u->dwarf->s.info.p + p->u->offset, *at = p->c.p;
+
+	while (p->c.end - at >= HOP_ROOM && *at < HOPS) {
+		struct hop h = p->t->hops[*at];
+		uint32_t to;
+
+		if (!(hops >> h.type & 1))
+			break;
+		if (h.type < HOP_OVER) {
+			at += h.length;
+			continue;
+		}
+		memcpy(&to, at + h.sibling, sizeof(to));
+		to = le32toh(to);
+		if (to > (size_t)(p->c.end - unit) || unit + to <= at)
+			break;
+		at = unit + to;
+	}
+	p->c.p = at;
+}
+
 /* Steps over all children, with the cursor behind their parent's attributes. */
 static bool skip_children(struct pass *p)
 {
 	size_t depth = 1;
 
 	while (depth > 0) {
-		uint64_t code = read_uleb(&p->c);
 		const struct abbrev *a;
+		uint64_t code;
 
+		hop(p, ALL_HOPS);
+		code = read_uleb(&p->c);
 		if (p->c.bad)
 			return false;
 		if (code == 0) {
@@ -123,25 +155,35 @@ static uint32_t first_in(const struct pass *p, const struct scope_level *l, uint
 	return at;
 }
 
-/* Leaves the level those addresses between its first and last one in the ranges; false: none. */
+/*
+ * Leaves the level those addresses between its first and last one in the ranges, and of those the
+ * ones that have an address; false: none.
+ */
 static bool narrow(const struct pass *p, struct scope_level *l)
 {
+	uint64_t first = p->addresses[l->from], last = p->addresses[l->to - 1];
 	struct scope_level in = { l->scope, l->to, l->from };
+	size_t kept = 0;
 
 	for (size_t i = 0; i < p->r->nranges; i++) {
-		const struct dwarf_range *g = &p->r->ranges[i];
-		struct scope_level rest = { 0, first_in(p, l, g->low), l->to };
-		uint32_t end = first_in(p, &rest, g->high);
+		struct dwarf_range g = p->r->ranges[i];
+		struct scope_level rest = *l;
+		uint32_t end;
 
+		if (g.high <= first || g.low > last)
+			continue;
+		rest.from = first_in(p, &rest, g.low);
+		end = first_in(p, &rest, g.high);
 		if (rest.from == end)
 			continue;
 		in.from = rest.from < in.from ? rest.from : in.from;
 		in.to = end > in.to ? end : in.to;
+		p->r->ranges[kept++] = g;
 	}
-	if (in.from >= in.to)
-		return false;
-	*l = in;
-	return true;
+	p->r->nranges = kept;
+	if (kept)
+		*l = in;
+	return kept != 0;
 }
 
 /*
@@ -198,7 +240,7 @@ static bool enter(struct pass *p, uint64_t offset, struct scope_level *l)
 	struct scope_level in = *l;
 
 	if (!has_code)
-		return tag == DW_TAG_LEXICAL_BLOCK;
+		return false;
 	dwarf_read_ranges(p->r, p->u, &p->e);
 	if (!narrow(p, &in))
 		return false;
@@ -246,13 +288,15 @@ static bool step_code(struct pass *p, const struct abbrev *a, uint64_t offset)
 /* Types of C and C++ name their functions; the code is elsewhere, unless they are local. */
 static bool is_skipped(const struct pass *p, const struct abbrev *a)
 {
-	return a->kind == ENTRY_CALL || (a->kind == ENTRY_TYPE && p->u->c_family && !p->thorough);
+	return a->kind == ENTRY_CALL ||
+	       (!p->thorough &&
+		(a->kind == ENTRY_NAME || (a->kind == ENTRY_TYPE && p->u->c_family)));
 }
 
 /* One entry and, where they are of no use, its children.  False when the pass has to end. */
 static bool step(struct pass *p, const struct abbrev *a, uint64_t offset)
 {
-	if (a->kind == ENTRY_CODE)
+	if (a->kind == ENTRY_CODE || (a->kind == ENTRY_NAME && p->thorough))
 		return step_code(p, a, offset);
 	if (!a->has_children)
 		return entry_skip(&p->c, p->t, a, p->u);
@@ -264,19 +308,34 @@ static bool step(struct pass *p, const struct abbrev *a, uint64_t offset)
 	return true;
 }
 
+/* What is_skipped(), and what has neither code nor others in it. */
+static uint32_t idle_hops(const struct pass *p)
+{
+	uint32_t hops = 1u << HOP_LEAF | 1u << (HOP_OVER + ENTRY_CALL);
+
+	if (!p->thorough)
+		hops |= 1u << (HOP_OVER + ENTRY_NAME);
+	if (!p->thorough && p->u->c_family)
+		hops |= 1u << (HOP_OVER + ENTRY_TYPE);
+	return hops;
+}
+
 static void make_pass(struct pass *p)
 {
 	struct bytes unit = { p->u->dwarf->s.info.p, p->u->end };
 
 	p->c = cursor_at(unit, p->u->entries);
-	if (!p->t || !dwarf_pay(p->r, p->u->end - p->u->entries))
+	if (!p->t || p->n == 0 || !dwarf_pay(p->r, p->u->end - p->u->entries))
 		return;
 	push(p, (struct scope_level){ 0, 0, (uint32_t)p->n });
+	p->hops = idle_hops(p);
 	while (p->depth > 0 && !p->c.bad && cursor_left(&p->c) > 0) {
-		uint64_t offset = (uint64_t)(p->c.p - unit.p);
-		uint64_t code = read_uleb(&p->c);
 		const struct abbrev *a;
+		uint64_t offset, code;
 
+		hop(p, p->hops);
+		offset = (uint64_t)(p->c.p - unit.p);
+		code = read_uleb(&p->c);
 		if (code == 0) {
 			p->depth--;
 			continue;

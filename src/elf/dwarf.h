@@ -161,6 +161,7 @@ struct form {
 	uint16_t form;
 	uint8_t attribute; /* enum attribute */
 	uint8_t size;      /* in bytes, or SIZE_VARIES */
+	uint32_t gap;      /* bytes before it that nobody looks at */
 	uint64_t implicit; /* the value of one that has no bytes, else 0 */
 };
 
@@ -170,6 +171,7 @@ enum { LENGTH_VARIES = -1 };
 enum entry_kind {
 	ENTRY_OTHER, /* code may be in what is in it */
 	ENTRY_CODE,  /* a function, an inlined call or a block */
+	ENTRY_NAME,  /* a function without code, unless one that is local to it has some */
 	ENTRY_TYPE,  /* in C and C++ there is no code in it, unless it is local to a function */
 	ENTRY_CALL,  /* no code in it */
 };
@@ -182,7 +184,9 @@ struct abbrev {
 	int32_t length;    /* of all attributes, or LENGTH_VARIES */
 	int32_t sibling;   /* where in them DW_AT_sibling is, four bytes long, or -1 */
 	int32_t low, high; /* where an address of eight bytes and its code's size are, or -1 */
-	uint32_t first, n; /* forms */
+	uint32_t has;      /* bit of each enum attribute */
+	uint32_t first, n; /* forms that are looked at, */
+	uint32_t rest;     /* and bytes behind them */
 	uint32_t skip;     /* where LENGTH_VARIES: the first of its skips */
 };
 
@@ -190,6 +194,25 @@ struct abbrev {
 struct skip {
 	uint32_t fixed;
 	uint16_t form;
+};
+
+/*
+ * How to step over an entry, for those with small codes.  Most entries are stepped over, and this
+ * is all that has to be looked at then.
+ */
+enum { HOPS = 128, HOP_MOST = 255 };
+
+enum hop_type {
+	HOP_NONE,
+	HOP_LEAF, /* one without others in it, */
+	HOP_LEAF_CODE,
+	HOP_OVER, /* and from here on those with: this plus enum entry_kind */
+};
+
+struct hop {
+	uint8_t type;
+	uint8_t length;  /* of a leaf with its code: so many bytes */
+	uint8_t sibling; /* of the others: where DW_AT_sibling is */
 };
 
 struct abbrevs {
@@ -204,6 +227,7 @@ struct abbrevs {
 	size_t nforms, cap_forms;
 	struct skip *skips;
 	size_t nskips, cap_skips;
+	struct hop hops[HOPS]; /* by code */
 };
 
 /* ------------------------------------------------------------------ one thread's reader */
@@ -216,7 +240,7 @@ struct value {
 
 struct entry {
 	const struct abbrev *abbrev;
-	uint32_t has; /* bit of each enum attribute */
+	uint32_t has; /* as its abbreviation's */
 	struct value v[AT_COUNT];
 };
 
@@ -302,7 +326,8 @@ struct str value_text(const struct dwarf_unit *u, const struct value *v);
 static inline void value_prefetch(const struct dwarf_unit *u, const struct value *v)
 {
 	if (v->form == DW_FORM_STRP && v->u < u->dwarf->s.str.n)
-		__builtin_prefetch(u->dwarf->s.str.p + v->u);
+		for (unsigned i = 0; i < 192; i += 64)
+			__builtin_prefetch(u->dwarf->s.str.p + v->u + i);
 }
 bool value_address(const struct dwarf_unit *u, const struct value *v, uint64_t *address);
 uint64_t value_number(const struct value *v);

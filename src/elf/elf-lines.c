@@ -29,6 +29,7 @@ enum {
 	REMEMBERED_MAX = 1 << 12,   /* functions one thread keeps at hand from unit to unit */
 	BATCH = 16,                 /* names that are read side by side */
 	MANY = 1 << 12,             /* addresses: most pieces of code have one */
+	FEW = 64,                   /* addresses: not worth a thread */
 	NAME_LONGER = 2,            /* when a symbol's name says more: by so many bytes */
 };
 
@@ -74,7 +75,6 @@ struct worker {
 	size_t nknown, cap_known;
 	struct table index; /* into 'known' */
 	struct remembered nameless;
-	bool copies; /* names, since the file they are in is going to be closed */
 };
 
 /* One thread's part of the answer: what it says about some of the addresses. */
@@ -89,6 +89,8 @@ struct share {
 
 struct resolver {
 	struct debug_file *debug;
+	struct dwarf_reader *r;    /* of who plans */
+	bool apart;                /* there is a thread for that */
 	const uint64_t *wanted;    /* addresses, as we were given them */
 	const uint64_t *addresses; /* as in 'debug.dwarf' */
 	size_t n;
@@ -218,6 +220,24 @@ static void plan(struct resolver *s, struct dwarf_reader *r)
 	free(unit);
 }
 
+/* All that libelf is asked for: it wants one thread only. */
+static void read_symbols(struct resolver *s)
+{
+	debug_read_symbols(s->debug);
+	s->is_go = go_lines_init(&s->go, s->debug->main.f);
+}
+
+/* Reads symbols, and plans while that goes on, if there are two threads. */
+static void prepare(int i, void *ctx)
+{
+	struct resolver *s = ctx;
+
+	if (i == 0)
+		read_symbols(s);
+	if (i == 1 || !s->apart)
+		plan(s, s->r);
+}
+
 /* ------------------------------------------------------------------ names */
 
 static uint64_t hash_entry(const struct dwarf_unit *u, uint64_t entry)
@@ -275,7 +295,11 @@ static void remember_all(struct worker *w, size_t n)
 	}
 }
 
-/* Each step for all of the batch asks for the memory that the next one reads: entries, names. */
+/*
+ * Each step for all of the batch asks for the memory that the next one reads: entries, names. Names
+ * are copied while they are near: they are few beside all that is in debug information, and will be
+ * looked at again and again.
+ */
 static void name_batch(struct worker *w, struct remembered *known, size_t n)
 {
 	struct scope_name names[BATCH];
@@ -293,7 +317,7 @@ static void name_batch(struct worker *w, struct remembered *known, size_t n)
 
 		if (!dwarf_pay(&w->r, name.n))
 			name = STR("");
-		known[i].name = w->copies ? xarena_str(w->arena, name) : name;
+		known[i].name = xarena_str(w->arena, name);
 		known[i].line = names[i].line;
 	}
 }
@@ -392,7 +416,6 @@ static void do_task(struct resolver *s, int worker, const struct task *t)
 	if (t->unit->has_lines)
 		dwarf_read_lines(&w->r, t->unit, addresses, t->n, &w->lines, w->places);
 	split_open(&split, t->unit, s->debug->dwarf_path, &w->r);
-	w->copies = split.unit != t->unit;
 	dwarf_read_scopes(&w->r, split.unit, addresses, t->n, &w->scopes, w->innermost);
 	if (w->nknown > REMEMBERED_MAX)
 		forget(w);
@@ -406,20 +429,15 @@ static void do_task(struct resolver *s, int worker, const struct task *t)
 		f->first = w->nframes;
 		f->count = add_frames(w, w->innermost[i], &w->places[i]);
 	}
-	if (w->copies)
-		forget(w);
+	if (split.unit != t->unit)
+		forget(w); /* what they are known by goes with the file */
 	split_close(&split);
 }
 
-/* The first thread reads symbols before it joins in: libelf wants one thread only. */
 static void work(int i, void *ctx)
 {
 	struct resolver *s = ctx;
 
-	if (i == 0) {
-		debug_read_symbols(s->debug);
-		s->is_go = go_lines_init(&s->go, s->debug->main.f);
-	}
 	for (;;) {
 		size_t at = atomic_fetch_add(&s->next, 1);
 
@@ -681,7 +699,9 @@ int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint6
 	s.found = mem_zeroed(n + 1, sizeof(*s.found));
 	s.symbols = mem_new(n + 1, sizeof(*s.symbols));
 	dwarf_reader_init(&r, allowance, s.debug->code_start);
-	plan(&s, &r);
+	s.r = &r;
+	s.apart = n >= FEW;
+	par_run(1 + s.apart, prepare, &s);
 	start_workers(&s, out, allowance, &r);
 	par_run(s.nworkers, work, &s);
 	answer(&s, out);
