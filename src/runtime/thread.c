@@ -34,7 +34,7 @@
 enum {
 	FIRST_CHUNK = 32, /* a power of two */
 	CHUNKS = 16,      /* two million threads at once */
-	KEPT_FREE = 32,   /* records that are not reused, so that those who left are known */
+	LEAVING = 1024,   /* threads that end at once, a power of two */
 };
 /* From the last destructor to the end of a thread; its tid is not used again before. */
 static const uint64_t leaving_ns = 5000000000;
@@ -49,11 +49,15 @@ __thread struct sonde__tls sonde__tls __attribute__((tls_model("initial-exec")))
 static struct sonde__lock lock;
 static _Atomic(struct sonde__thread *) all;
 static _Atomic(struct sonde__thread *) chunks[CHUNKS];
-static struct sonde__thread *free_ones, **free_end = &free_ones; /* longest first */
-static unsigned nfree;
+static struct sonde__thread *free_ones;
 static uint32_t nrecords;
 static unsigned nloose;
 static uint64_t nreserved; /* ever */
+static struct {
+	int tid;
+	uint64_t at;
+} left[LEAVING]; /* those who were the last to leave */
+static uint64_t nleft;
 
 static atomic_int on_pid;         /* the process whose threads we follow; 0: none */
 static atomic_int our_tids[OURS]; /* of our own threads, which are not followed */
@@ -136,25 +140,14 @@ static struct sonde__thread *make_record(void)
 
 /* From here on to sonde__self(): under the lock. */
 
-static struct sonde__thread *reuse_record(void)
+static struct sonde__thread *take(int tid)
 {
 	struct sonde__thread *t = free_ones;
 
-	if (!t)
-		return NULL;
-	free_ones = t->next_free;
-	if (!free_ones)
-		free_end = &free_ones;
-	nfree--;
-	return t;
-}
-
-static struct sonde__thread *take(int tid)
-{
-	struct sonde__thread *t = nfree > KEPT_FREE ? reuse_record() : make_record();
-
-	if (!t)
-		t = reuse_record();
+	if (t)
+		free_ones = t->next_free;
+	else
+		t = make_record();
 	if (!t)
 		return NULL;
 	t->stack_low = 0;
@@ -163,7 +156,6 @@ static struct sonde__thread *take(int tid)
 	t->creator = 0;
 	t->reserved = false;
 	t->order = 0;
-	t->left_tid = 0;
 	atomic_store(&t->tls, NULL);
 	t->goodbyes = 0;
 	atomic_store(&t->tid, tid);
@@ -180,10 +172,8 @@ static void give_back(struct sonde__thread *t)
 {
 	set_loose(t, false);
 	atomic_store(&t->tid, 0);
-	t->next_free = NULL;
-	*free_end = t;
-	free_end = &t->next_free;
-	nfree++;
+	t->next_free = free_ones;
+	free_ones = t;
 }
 
 static struct sonde__thread *find_loose(int tid)
@@ -311,8 +301,8 @@ void sonde__thread_end(struct sonde__thread *t)
 	}
 	sonde__lock(&lock);
 	if (leaves) {
-		t->left_tid = atomic_load(&t->tid);
-		t->left_at = sonde__now();
+		left[nleft % LEAVING].tid = atomic_load(&t->tid);
+		left[nleft++ % LEAVING].at = sonde__now();
 	}
 	give_back(t);
 	sonde__unlock(&lock);
@@ -408,14 +398,12 @@ static void strike_out_known(const struct tasks *l)
 {
 	uint64_t now = sonde__now();
 
-	for (const struct sonde__thread *t = sonde__threads(); t; t = t->next) {
-		int tid = atomic_load(&t->tid);
-
-		if (tid > 0)
-			strike_out(l, tid);
-		else if (tid == 0 && t->left_tid && now - t->left_at < leaving_ns)
-			strike_out(l, t->left_tid);
-	}
+	for (const struct sonde__thread *t = sonde__threads(); t; t = t->next)
+		if (atomic_load(&t->tid) > 0)
+			strike_out(l, atomic_load(&t->tid));
+	for (size_t i = 0; i < LEAVING; i++)
+		if (left[i].tid && now - left[i].at < leaving_ns)
+			strike_out(l, left[i].tid);
 }
 
 static bool add_found(int tid)

@@ -31,8 +31,6 @@ struct sonde__thread {
 	bool loose;                      /* private: nobody will tell when it ends */
 	bool reserved;                   /* private: taken before its thread was started */
 	uint64_t order;                  /* private: how many had been reserved by then; 0: none */
-	int left_tid;                    /* private: of the last thread that had it */
-	uint64_t left_at;                /* private: when that left */
 	int goodbyes;                    /* rounds of destructors it has been through */
 	uintptr_t stack_low, stack_high; /* 0: not known */
 	size_t stack_size;               /* that it was asked to start with */
