@@ -142,15 +142,74 @@ def t_peek_and_source_are_the_text_reports():
     lists = HERE / "profiles/arktos-list.pb.gz"
     flags = [f"-source_path={HERE / 'profiles/srcroot'}", "-trim_path=/go/src"]
     with serving(*flags, lists) as port:
-        text = Reader(page(port, "/ui/source", f="convertToWatchEvent")).pre
+        text = page(port, "/ui/source", f="convertToWatchEvent")
         expected = run(SONDE, "-list=convertToWatchEvent", "-focus=convertToWatchEvent", *flags, lists)
-        assert "ROUTINE" in text and text.rstrip("\n") == expected.rstrip("\n"), text[:500]
+        rows = {r[0]: [c or "." for c in r[1:3]] + r[3:] for r in Reader(text).rows if len(r) == 4}
+        lines = re.findall(r"^ +(\S+) +(\S+) +(\d+):(.*)$", expected, re.M)
+        assert len(lines) > 20
+        for flat, cum, number, code in lines:
+            assert rows[number] == [flat, cum, code.replace("    ", "\t").rstrip() if code.strip() else ""] or \
+                [*rows[number][:2], rows[number][2].split()] == [flat, cum, code.split()], (number, rows[number])
+        assert typed(text) == expected
 
 
 def t_listings_ask_for_functions_first():
     with serving(PROM) as port:
         for view in ("source", "disasm"):
             assert "Which functions?" in page(port, f"/ui/{view}")
+
+
+def c_program():
+    """A program with its source and a profile of one of its lines."""
+    folder = TMP / "program"
+    if not shutil.which("gcc"):
+        raise Skip("no gcc")
+    folder.mkdir(exist_ok=True)
+    (folder / "work.c").write_text("int work(int n)\n{\n\tint sum = 0;\n\tfor (int i = 0; i < n; i++)\n"
+                                   "\t\tsum += i * n;\n\treturn sum;\n}\nint main(void) { return work(3); }\n")
+    subprocess.run(["gcc", "-g", "-O0", "-no-pie", "-o", "work", "work.c"], cwd=folder, check=True)
+    symbols = subprocess.run(["nm", folder / "work"], capture_output=True, text=True, check=True).stdout
+    at = int(re.search(r"^(\w+) T work$", symbols, re.M)[1], 16)
+    p = Profile([("samples", "count")])
+    m = p.mapping(start=0x400000, limit=0x500000, file=str(folder / "work"), has="")
+    p.sample([p.location(address=at + 8, mapping=m)], [7])
+    (folder / "profile.pb").write_bytes(p.encode())
+    return folder
+
+
+def t_machine_code_is_folded_under_its_line():
+    folder = c_program()
+    with serving("-no_cache", folder / "profile.pb") as port:
+        text = page(port, "/ui/source", f="^work$")
+        assert text.count("<details><summary><code>") >= 5
+        folded = re.search(r"<details><summary><code>\tint sum = 0;</code></summary>(.*?)</details>", text, re.S)[1]
+        code = run(SONDE, "-no_cache", "-disasm=work", folder / "profile.pb")
+        address = re.search(r"(\w+): movl.*work\.c:3", code)[1]
+        assert f"<td>{address}</td><td>movl" in folded and "work.c:3" in folded, folded
+        assert "7" in [r[2] for r in Reader(text).rows if len(r) >= 4]
+
+
+def t_only_sources_are_shown_as_such():
+    secret = TMP / "secrets"
+    secret.mkdir()
+    (secret / "key").write_text("the secret\n" * 9)
+    (secret / "link.c").symlink_to(secret / "key")
+    (secret / "fine.c").write_text("the source\n" * 9)
+    os.mkfifo(secret / "pipe.c")
+    files = ["/etc/passwd", secret / "key", secret / "link.c", secret / "pipe.c", "/proc/self/environ",
+             "../" * 20 + "etc/passwd", secret / "nope.c", secret, "/dev/zero", "x/../../../../etc/hostname",
+             secret / "fine.c"]
+    p = Profile([("samples", "count")])
+    m = p.mapping(file="/bin/none")
+    for i, name in enumerate(files):
+        p.sample([p.frame(f"f{i}", line=2, file=str(name), mapping=m)], [i + 1])
+    path = TMP / "nosy.pb"
+    path.write_bytes(p.encode())
+    with serving("-symbolize=none", path) as port:
+        for i, name in enumerate(files):
+            text = page(port, "/ui/source", f=f"^f{i}$")
+            assert "root:" not in text and "the secret" not in text and "PATH=" not in text, name
+            assert ("the source" in text) == (name == files[-1]), (name, text[-500:])
 
 
 def t_drawings_are_the_files_of_the_command_line():
@@ -486,7 +545,8 @@ def hostile_profile():
 def t_names_are_text_and_nothing_else():
     known = {"html", "head", "meta", "title", "link", "body", "header", "h1", "nav", "a", "span", "form",
              "label", "input", "button", "details", "summary", "ul", "li", "main", "div", "table", "thead",
-             "tr", "th", "tbody", "td", "pre", "p", "iframe", "script", "select", "option", "code", "b"}
+             "tr", "th", "tbody", "td", "pre", "p", "iframe", "script", "select", "option", "code", "b", "svg",
+             "rect", "section", "h2", "br"}
     with serving("-symbolize=none", hostile_profile()) as port:
         for view in ("top", "peek", "flamegraph", "source", "disasm", ""):
             for args in ({}, {"f": "."}, {"f": HOSTILE[0]}, {"x": HOSTILE[1], HOSTILE[5]: "y"}):

@@ -19,6 +19,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,6 +42,7 @@ struct source_text {
 	struct str search, trim;
 	struct source_places places;
 	struct notify *notify;
+	bool served;               /* to a stranger: see may_show() */
 	bool has_told, has_warned; /* of files elsewhere; of files that are too new */
 	struct source_file *files;
 	size_t n, cap;
@@ -66,6 +69,7 @@ struct source_text *source_text_new(const struct report *r)
 	s->places = (struct source_places){ s->search, program(r), str_of(r->cfg.go_root),
 					    str_of(r->cfg.go_modules) };
 	s->notify = r->notify;
+	s->served = r->cfg.served;
 	return s;
 }
 
@@ -91,14 +95,64 @@ static void read_fd(int fd, const char *name, struct source_file *f)
 	(void)file_read_fd(fd, name, LARGEST_FILE, &f->bytes, NULL);
 }
 
-/* What can be opened has been found, even if nothing can be read from it, such as a folder. */
-static bool read_file(const char *name, struct source_file *f, struct err *err)
+static bool is_source_name(struct str path)
 {
-	AUTO(closep) int fd = open(name, O_RDONLY | O_CLOEXEC);
+	static const char *const suffixes[] = {
+		"asm",   "c",   "c++", "cc",  "cl",  "cpp", "cs",   "cu",    "cuh",   "cxx",
+		"d",     "erl", "ex",  "f",   "f90", "for", "go",   "h",     "h++",   "hh",
+		"hpp",   "hs",  "hxx", "inc", "inl", "ipp", "java", "jl",    "js",    "kt",
+		"l",     "lua", "m",   "ml",  "mm",  "mod", "nim",  "pas",   "php",   "pl",
+		"proto", "py",  "pyx", "rb",  "rs",  "s",   "S",    "scala", "swift", "tcc",
+		"tcl",   "ts",  "txx", "v",   "y",   "zig",
+	};
+	ptrdiff_t dot = str_rfind_char(str_base(path), '.');
+
+	if (str_starts(path, STR("/usr/include/")))
+		return true; /* C++ has some without a suffix */
+	for (size_t i = 0; dot > 0 && i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		if (str_is(str_skip(str_base(path), (size_t)dot + 1), suffixes[i]))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A profile of a stranger may name any file as a source.  Where others may be looking, only what is
+ * one by its own name, behind all links, is read.
+ */
+static bool may_show(int fd)
+{
+	static const char *const not_files[] = { "/proc/", "/sys/", "/dev/", "/run/" };
+	char link[64], real[PATH_MAX];
+	struct str path;
+	struct stat st;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, real, sizeof(real));
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || n <= 0 || n == sizeof(real))
+		return false;
+	path = (struct str){ real, (size_t)n };
+	for (size_t i = 0; i < sizeof(not_files) / sizeof(not_files[0]); i++) {
+		if (str_starts(path, str_of(not_files[i])))
+			return false;
+	}
+	return is_source_name(path);
+}
+
+/* What can be opened has been found, even if nothing can be read from it, such as a folder. */
+static bool read_file(const struct source_text *s, const char *name, struct source_file *f,
+		      struct err *err)
+{
+	AUTO(closep) int fd = open(name, O_RDONLY | O_CLOEXEC | (s->served ? O_NONBLOCK : 0));
 	char why[128];
 
 	if (fd < 0) {
 		err_set(err, -errno, "open %s: %s", name, errno_text(errno, why, sizeof(why)));
+		return false;
+	}
+	if (s->served && !may_show(fd)) {
+		err_set(err, -EACCES, "%s is no source file", name);
 		return false;
 	}
 	read_fd(fd, name, f);
@@ -114,7 +168,7 @@ static bool read_below(struct source_text *s, struct str dir, struct str path,
 		struct str parent = go_path_dir(&s->arena, dir);
 		AUTO(freep) char *z = mem_str(name);
 
-		if (read_file(z, f, NULL))
+		if (read_file(s, z, f, NULL))
 			return true;
 		if (str_eq(parent, dir))
 			return false;
@@ -130,7 +184,7 @@ static bool find_file(struct source_text *s, struct source_file *f)
 	struct err err;
 
 	if (path.n && path.p[0] == '/') {
-		if (read_file(z, f, &err))
+		if (read_file(s, z, f, &err))
 			return true;
 		f->error = xarena_str(&s->arena, str_of(err.msg)).p;
 		return false;
@@ -157,6 +211,8 @@ static bool read_elsewhere(const char *name, void *ctx)
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	if (e->s->served && !may_show(fd))
 		return false;
 	read_fd(fd, name, e->f);
 	e->f->error = NULL;

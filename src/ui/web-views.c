@@ -28,15 +28,15 @@
 
 #include <errno.h>
 
-/* What a browser can still show. */
-enum { LARGEST_BODY = 64 << 20 };
+/* What a browser can still show; and functions to choose from. */
+enum { LARGEST_BODY = 64 << 20, CHOICES = 50 };
 
 /* ------------------------------------------------------------------ bodies */
 
 static int show_top(struct visit *v, const struct page *pg, struct err *err)
 {
 	(void)err;
-	page_top(pg, &v->reply->body);
+	page_top(pg, v->report, "peek", &v->reply->body);
 	return 0;
 }
 
@@ -64,25 +64,36 @@ static int show_peek(struct visit *v, const struct page *pg, struct err *err)
 }
 
 /* Listings of everything are long: which functions is asked first. */
-static int show_listing(struct visit *v, const struct page *pg,
-			int (*render)(struct report *r, struct out *o, struct err *err),
-			struct err *err)
+static int show_choice(struct visit *v, const struct page *pg, struct err *err)
 {
-	if (*web_arg(v->rq, "f"))
-		return show_text(v, render, err);
-	page_note(pg, STR("Which functions?  Give a regular expression as Focus."), "top",
-		  "The largest are in Top.", &v->reply->body);
+	AUTO(report_freep) struct report *r = NULL;
+	struct config cfg = v->cfg;
+	int rc;
+
+	cfg.nodecount = CHOICES;
+	rc = report_new(&r, v->profile, REPORT_TEXT, NULL, &cfg, NULL, err);
+	if (rc)
+		return rc;
+	page_note(pg,
+		  STR("Which functions?  Choose one of the largest, or give a regular "
+		      "expression as Focus."),
+		  NULL, NULL, &v->reply->body);
+	page_top(pg, r, pg->view, &v->reply->body);
 	return 0;
 }
 
 static int show_source(struct visit *v, const struct page *pg, struct err *err)
 {
-	return show_listing(v, pg, render_list_text, err);
+	if (!*web_arg(v->rq, "f"))
+		return show_choice(v, pg, err);
+	return page_source(pg, &v->reply->body, err);
 }
 
 static int show_disasm(struct visit *v, const struct page *pg, struct err *err)
 {
-	return show_listing(v, pg, render_disasm_text, err);
+	if (!*web_arg(v->rq, "f"))
+		return show_choice(v, pg, err);
+	return show_text(v, render_disasm_text, err);
 }
 
 static int show_flame(struct visit *v, const struct page *pg, struct err *err)
@@ -117,7 +128,7 @@ static const struct view views[] = {
 	{ .path = "/top", .kind = REPORT_TEXT, .body = show_top },
 	{ .path = "/flamegraph", .kind = REPORT_FLAME, .body = show_flame },
 	{ .path = "/peek", .kind = REPORT_PEEK, .body = show_peek, .has_param = true },
-	{ .path = "/source", .kind = REPORT_LIST, .body = show_source, .has_param = true },
+	{ .path = "/source", .kind = REPORT_WEBLIST, .body = show_source, .has_param = true },
 	{ .path = "/disasm", .kind = REPORT_DISASM, .body = show_disasm, .has_param = true },
 	{ .path = "/compare", .kind = REPORT_TEXT, .body = web_compare_show, .untyped = true },
 };

@@ -34,6 +34,7 @@ void visit_init(struct visit *v, struct web_views *views, const struct web_reque
 		.notify = { .say = keep_warning }, .views = views, .rq = rq, .reply = reply
 	};
 	v->cfg = *views->cfg;
+	v->cfg.served = true;
 	arena_init(&v->arena, ARENA_BUDGET);
 	out_init(&v->warnings, 0);
 }

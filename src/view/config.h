@@ -50,6 +50,9 @@ struct config {
 
 	/* Of the environment: Go's own sources, and folders of modules with colons between them. */
 	const char *go_root, *go_modules;
+
+	/* Whoever asks may be a stranger: of the files a profile names, only sources are read. */
+	bool served;
 };
 
 #endif /* VIEW_CONFIG_H */

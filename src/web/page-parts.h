@@ -8,6 +8,8 @@
 
 #include "base/str.h"
 
+#include <stdint.h>
+
 struct out;
 struct page;
 
@@ -26,6 +28,9 @@ void page_quote(struct out *o, struct str name);
 
 /* Links to the other views and kinds of values; forms for filters and saved configurations. */
 void page_menus(const struct page *pg, struct out *o);
+
+/* A bar as long as the share that 'part' is of 'all', to be behind a number. */
+void page_bar(struct out *o, int64_t part, int64_t all);
 
 /* What is lost, left out and without a name; and the command that prints the same. */
 void page_trust(const struct page *pg, struct out *o);

@@ -16,6 +16,7 @@
 #include "web/page-parts.h"
 #include "web/web-server.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 
 /* Longest name that is worth showing on one line, and longest that is worth a link. */
@@ -167,7 +168,23 @@ void page_quote(struct out *o, struct str name)
 	out_text(o, "( |$)");
 }
 
-static void put_name(struct out *o, const struct page *pg, const struct top_row *row)
+void page_bar(struct out *o, int64_t part, int64_t all)
+{
+	double share = all ? 100 * (double)part / (double)all : 0;
+
+	if (share < 0)
+		share = -share;
+	if (share > 100)
+		share = 100;
+	if (share >= 0.05)
+		out_printf(o,
+			   "<svg viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\" "
+			   "aria-hidden=\"true\"><rect width=\"%.1f\" height=\"1\"/></svg>",
+			   share);
+}
+
+static void put_name(struct out *o, const struct page *pg, const char *to,
+		     const struct top_row *row)
 {
 	bool linked = row->name.n <= LINKED && !memchr(row->name.p, '\0', row->name.n);
 	struct out exact;
@@ -176,7 +193,7 @@ static void put_name(struct out *o, const struct page *pg, const struct top_row 
 	if (linked) {
 		out_init(&exact, 0);
 		page_quote(&exact, row->name);
-		page_link(o, pg, "peek", "f", out_view(&exact));
+		page_link(o, pg, to, "f", out_view(&exact));
 		out_char(o, '>');
 		out_release(&exact);
 	}
@@ -185,17 +202,27 @@ static void put_name(struct out *o, const struct page *pg, const struct top_row 
 	out_printf(o, "<span class=\"mark\">%s</span></td>", inline_mark_text(row->mark));
 }
 
-static void put_row(struct out *o, const struct page *pg, const struct top_row *row)
+/* The share with a bar behind it. */
+static void put_share(struct out *o, int64_t v, int64_t total)
 {
-	struct report *r = pg->report;
+	out_text(o, "<td class=\"bar\">");
+	page_bar(o, v, total);
+	out_printf(o, "%s</td>", percentage(v, total).text);
+}
 
-	out_text(o, "<tr><td>");
+static void put_row(struct out *o, const struct page *pg, struct report *r, const char *to,
+		    const struct top_row *row)
+{
+	out_printf(o, "<tr><td data-value=\"%" PRId64 "\">", row->flat);
 	page_safe(o, report_value_str(r, row->flat));
-	out_printf(o, "</td><td>%s</td>", percentage(row->flat, r->total).text);
-	out_printf(o, "<td>%s</td><td>", percentage(row->sum, r->total).text);
+	out_text(o, "</td>");
+	put_share(o, row->flat, r->total);
+	out_printf(o, "<td>%s</td><td data-value=\"%" PRId64 "\">",
+		   percentage(row->sum, r->total).text, row->cum);
 	page_safe(o, report_value_str(r, row->cum));
-	out_printf(o, "</td><td>%s</td>", percentage(row->cum, r->total).text);
-	put_name(o, pg, row);
+	out_text(o, "</td>");
+	put_share(o, row->cum, r->total);
+	put_name(o, pg, to, row);
 	out_text(o, "</tr>\n");
 }
 
@@ -217,15 +244,15 @@ static void put_columns(struct out *o)
 	out_text(o, "</tr></thead><tbody>\n");
 }
 
-void page_top(const struct page *pg, struct out *o)
+void page_top(const struct page *pg, struct report *r, const char *to, struct out *o)
 {
 	struct top t;
 
-	top_init(&t, pg->report);
+	top_init(&t, r);
 	trust_graph(pg->trust, t.g);
 	put_columns(o);
 	for (uint32_t i = 0; i < t.n; i++)
-		put_row(o, pg, &t.rows[i]);
+		put_row(o, pg, r, to, &t.rows[i]);
 	out_text(o, "</tbody></table></div>\n");
 	top_release(&t);
 }

@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 struct compare;
+struct err;
 struct out;
 struct profile;
 struct report;
@@ -55,8 +56,10 @@ extern const struct page_file page_files[];
 void page_begin(const struct page *pg, struct out *o);
 void page_end(struct out *o);
 
-/* The functions with the most, as a table. */
-void page_top(const struct page *pg, struct out *o);
+/* The functions of 'r' with the most, as a table, with links to what the view 'to' has of each. */
+void page_top(const struct page *pg, struct report *r, const char *to, struct out *o);
+/* Source code of the functions that match; see web_listing_init(). */
+int page_source(const struct page *pg, struct out *o, struct err *err);
 /* What changed, by 'c', which is the report's own. */
 void page_compare(const struct page *pg, struct report *r, const struct compare *c, struct out *o);
 /* A report that is text. */
