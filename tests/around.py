@@ -231,7 +231,8 @@ def profiled(*options):
 
 
 def until(what):
-    for _ in range(600):
+    ends = time.monotonic() + LIMIT
+    while time.monotonic() < ends:
         with contextlib.suppress(OSError):
             return what()
         time.sleep(0.05)

@@ -18,7 +18,7 @@ AT = sys.argv.index("--sonde") + 1 if "--sonde" in sys.argv else 0
 SONDE = str(pathlib.Path(sys.argv[AT]).resolve()) if AT else ""
 GO = shutil.which("go")
 TMP = pathlib.Path(tempfile.mkdtemp(prefix="sonde-test."))
-LIMIT = 60  # seconds for any one command
+LIMIT = 300  # seconds for any one command; a hang is a failure, not a slow machine
 
 
 class Skip(Exception):

@@ -51,7 +51,7 @@ class Service:
                 service.asked.append(self.path)
                 body = service.text if "debug=1" in self.path else service.profile
                 if body is None:
-                    time.sleep(LIMIT)
+                    time.sleep(10 * LIMIT)
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
@@ -258,10 +258,8 @@ def t_one_that_hangs_does_not_hold_up_the_others_nor_the_end():
     with Watch(f"dir:{store}", f"stuck={stuck.at}", f"fine={fine.at}") as w:
         w.says("fine: HeapInuse is")
         wait_for(lambda: stuck.asked, "a request")
-        began = time.monotonic()
         w.p.send_signal(signal.SIGTERM)
-        assert w.p.wait(LIMIT) == 0
-        assert time.monotonic() - began < 20
+        assert w.p.wait(LIMIT) == 0  # the one that hangs does so for far longer
 
 
 def t_the_service_manager_is_told():
