@@ -660,7 +660,8 @@ def t_in_a_pod_the_old_switch_is_enough():
         assert "main-landscaper-heap" in names and "main-landscaper-heap-0" in names, (names, h.said())
         rows = listing("kube:", cluster.environment())
         assert len(rows) == 1 and "main-1" in json.dumps(rows), (rows, h.said())
-        assert b"leak" in gzip.decompress(newest("kube:", "main-landscaper", cluster.environment()))
+        profile = newest("kube:", "main-landscaper", cluster.environment())
+        assert b"leak" in gzip.decompress(profile), (top(profile), h.said())
     finally:
         cluster.close()
 
