@@ -1,10 +1,5 @@
 /*
- * flame.h - the call tree of a flame graph: every frame as wide as what it took
- *
- * A frame is a place (graph/node.h) reached in one way from the root.  Its width is the sum of the
- * absolute values of the samples that pass through it.  Where all values have one sign that is the
- * frame's value; in a comparison it is what both sides took together, so that what only the base
- * has can be seen, too, and callees never stick out from under their caller.
+ * flame.h - what is drawn of a call tree: every frame as wide as what it took
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -57,9 +52,8 @@ struct flame {
  * flame_init() makes the tree of the report's view.  'narrowest' is the share of the whole width
  * below which a frame is not worth drawing; nodefraction and nodecount may ask for fewer frames.
  *
- * Time is linear in the stack entries above what is left out: the samples are split by their next
- * frame, level by level, and a branch that got too narrow is not followed.  (The tree of
- * graph/tree.h, which has every branch, takes gigabytes for a profile of 300,000 stacks.)
+ * It is kept small (call-tree.h): the tree of graph/tree.h, which has every branch, takes
+ * gigabytes for a profile of 300,000 stacks.
  */
 void flame_init(struct flame *f, struct report *r, double narrowest);
 void flame_release(struct flame *f);

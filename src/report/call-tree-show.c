@@ -1,0 +1,310 @@
+/*
+ * call-tree-show.c - what can be seen of a call tree, and what is counted in it
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/wrap.h"
+#include "base/xalloc.h"
+#include "report/call-cursor.h"
+#include "report/call-tree.h"
+
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------ ranges */
+
+struct call_range call_tree_root(const struct call_tree *t)
+{
+	return (struct call_range){ 0, t->n, 0 };
+}
+
+uint32_t call_tree_place(const struct call_tree *t, uint32_t i, uint32_t level)
+{
+	struct call_cursor c = call_cursor_at(t, t->sample[i]);
+
+	while (--level)
+		(void)call_step(t, &c);
+	return call_step(t, &c);
+}
+
+struct call_range call_tree_range(const struct call_tree *t, uint32_t i, uint32_t level)
+{
+	struct call_range r = { i, i + 1, level };
+
+	while (r.from > 0 && t->shared[r.from] >= level)
+		r.from--;
+	while (r.to < t->n && t->shared[r.to] >= level)
+		r.to++;
+	return r;
+}
+
+/* ------------------------------------------------------------------ what a frame is worth */
+
+static int64_t between(const int64_t *sums, uint32_t from, uint32_t to)
+{
+	return wrap_add(sums[to], wrap_mul(sums[from], -1));
+}
+
+/* The stacks that end with this frame are the first of its range. */
+static uint32_t own_end(const struct call_tree *t, struct call_range r)
+{
+	uint32_t end = r.from;
+
+	while (end < r.to && t->length[end] == r.level)
+		end++;
+	return end;
+}
+
+static bool is_inlined(const struct call_tree *t, struct call_range r)
+{
+	if (!t->bits || r.level == 0)
+		return false;
+	for (uint32_t i = r.from; i < r.to; i++) {
+		uint64_t bit = t->bits[i] + r.level - 1;
+
+		if (!(t->inlined[bit / 64] >> bit % 64 & 1))
+			return false;
+	}
+	return true;
+}
+
+static void find_width(const struct call_tree *t, struct call_frame *f)
+{
+	struct call_range r = f->at;
+
+	if (t->more) {
+		f->more = t->more[r.to] - t->more[r.from];
+		f->less = t->less[r.to] - t->less[r.from];
+	} else {
+		f->more = (double)between(t->sum, r.from, r.to);
+		f->less = 0;
+	}
+}
+
+/* What is not known from the range alone. */
+static void fill(const struct call_tree *t, struct call_frame *f)
+{
+	struct call_range r = f->at;
+	uint32_t own = own_end(t, r);
+
+	f->place = r.level ? call_tree_place(t, r.from, r.level) : NONE;
+	f->inlined = is_inlined(t, r);
+	f->w.cum = between(t->sum, r.from, r.to);
+	f->w.flat = between(t->sum, r.from, own);
+	if (!t->divisor)
+		return;
+	f->w.cum_div = between(t->divisor, r.from, r.to);
+	f->w.flat_div = between(t->divisor, r.from, own);
+}
+
+void call_tree_frame(const struct call_tree *t, struct call_range at, struct call_frame *f)
+{
+	*f = (struct call_frame){ .at = at, .caller = NONE };
+	find_width(t, f);
+	if (at.to > at.from)
+		fill(t, f);
+}
+
+/* ------------------------------------------------------------------ what is shown */
+
+struct shower {
+	const struct call_tree *t;
+	const struct call_limits *limits;
+	struct call_frames *out;
+	uint32_t lowest; /* level */
+	size_t cap_out;
+	struct call_frame *todo; /* a stack: the next one last */
+	size_t ntodo, cap_todo;
+};
+
+static double width(const struct call_frame *f)
+{
+	return f->more + f->less;
+}
+
+/* Whether a callee is worth showing; counts it if not. */
+static bool is_shown(struct shower *s, const struct call_frame *f)
+{
+	const struct call_range r = f->at;
+
+	if (s->t->r->cfg.drop_negative && between(s->t->sum, r.from, r.to) < 0) {
+		s->out->negative++;
+		return false;
+	}
+	if (width(f) < s->limits->narrowest) {
+		s->out->narrow++;
+		return false;
+	}
+	if (r.level > s->lowest) {
+		s->out->deep++;
+		return false;
+	}
+	return true;
+}
+
+/* A callee of 'caller' that is [from, to): of no width, it is nothing to speak of. */
+static void add_callee(struct shower *s, struct call_frame *caller, uint32_t number, uint32_t from,
+		       uint32_t to)
+{
+	struct call_frame f = { .at = { from, to, caller->at.level + 1 }, .caller = number };
+
+	find_width(s->t, &f);
+	if (width(&f) <= 0)
+		return;
+	caller->callees++;
+	if (is_shown(s, &f)) {
+		vec_push(s->todo, s->ntodo, s->cap_todo, f);
+		return;
+	}
+	caller->hidden++;
+	caller->hidden_width += width(&f);
+}
+
+static int narrowest_first(const void *a, const void *b)
+{
+	const struct call_frame *x = a, *y = b;
+
+	if (width(x) != width(y))
+		return width(x) < width(y) ? -1 : 1;
+	/* Stacks are sorted by place. */
+	return (x->at.from < y->at.from) - (x->at.from > y->at.from);
+}
+
+static void follow(struct shower *s, struct call_frame f)
+{
+	size_t before = s->ntodo;
+	uint32_t from = own_end(s->t, f.at);
+
+	fill(s->t, &f);
+	for (uint32_t i = from + 1; i <= f.at.to && from < f.at.to; i++) {
+		if (i < f.at.to && s->t->shared[i] > f.at.level)
+			continue;
+		add_callee(s, &f, (uint32_t)s->out->n, from, i);
+		from = i;
+	}
+	if (s->ntodo - before > 1)
+		qsort(s->todo + before, s->ntodo - before, sizeof(*s->todo), narrowest_first);
+	vec_push(s->out->at, s->out->n, s->cap_out, f);
+}
+
+/* ------------------------------------------------------------------ too many frames */
+
+static int downwards(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x < y) - (x > y);
+}
+
+/* The width of the narrowest of the 'most' widest frames; '*wider' is how many are wider still. */
+static double find_cutoff(const struct call_frames *f, size_t most, size_t *wider)
+{
+	double *widths = mem_new(f->n, sizeof(*widths)), cutoff;
+
+	for (size_t i = 0; i < f->n; i++)
+		widths[i] = width(&f->at[i]);
+	qsort(widths, f->n, sizeof(*widths), downwards);
+	cutoff = widths[most - 1];
+	*wider = 0;
+	while (widths[*wider] > cutoff)
+		++*wider;
+	free(widths);
+	return cutoff;
+}
+
+/*
+ * Keeps the 'most' widest frames.  No frame is wider than its caller, and of equals the caller
+ * comes first, so what is kept is still a tree.
+ */
+static void keep_widest(struct call_frames *f, size_t most)
+{
+	size_t wider, n = 0;
+	uint32_t *moved;
+	double cutoff;
+
+	if (f->n <= most)
+		return;
+	cutoff = find_cutoff(f, most, &wider);
+	moved = mem_new(f->n, sizeof(*moved));
+	for (size_t i = 0; i < f->n; i++) {
+		struct call_frame frame = f->at[i];
+		bool equal = width(&frame) == cutoff && wider < most;
+
+		if (frame.caller != NONE)
+			frame.caller = moved[frame.caller];
+		moved[i] = NONE;
+		wider += equal;
+		if (equal || width(&frame) > cutoff) {
+			moved[i] = (uint32_t)n;
+			f->at[n++] = frame;
+		} else if (frame.caller != NONE) {
+			f->at[frame.caller].hidden++;
+			f->at[frame.caller].hidden_width += width(&frame);
+		}
+	}
+	free(moved);
+	f->narrow += f->n - n;
+	f->over_the_top = true;
+	f->narrowest = cutoff;
+	f->n = n;
+}
+
+void call_tree_show(const struct call_tree *t, struct call_range top,
+		    const struct call_limits *limits, struct call_frames *out)
+{
+	struct shower s = { .t = t, .limits = limits, .out = out };
+	struct call_frame first = { .at = top, .caller = NONE };
+
+	*out = (struct call_frames){ .narrowest = limits->narrowest };
+	s.lowest = limits->levels < NONE - top.level ? top.level + limits->levels : NONE - 1;
+	find_width(t, &first);
+	if (top.to > top.from)
+		vec_push(s.todo, s.ntodo, s.cap_todo, first);
+	while (s.ntodo)
+		follow(&s, s.todo[--s.ntodo]);
+	free(s.todo);
+	keep_widest(out, limits->most);
+}
+
+/* ------------------------------------------------------------------ what is counted */
+
+/* Per location: whether one of its frames is a hit. */
+static uint8_t *hit_locations(const struct call_tree *t, const uint8_t *hit)
+{
+	const struct nodes *n = &t->nodes;
+	uint8_t *has = mem_zeroed(t->r->v->nlocations, 1);
+
+	for (uint32_t l = 0; l < t->r->v->nlocations; l++) {
+		for (uint32_t f = n->first[l]; f < n->first[l + 1]; f++)
+			has[l] |= hit[n->frame[f]];
+	}
+	return has;
+}
+
+static bool has_hit(const struct profile *v, uint32_t sample, const uint8_t *has)
+{
+	const struct sample *s = &v->samples[sample];
+	const uint32_t *stack = v->stacks + s->stack;
+
+	for (uint32_t l = 0; l < s->depth; l++) {
+		if (has[stack[l]])
+			return true;
+	}
+	return false;
+}
+
+struct weight call_tree_count(const struct call_tree *t, const uint8_t *hit, uint32_t from,
+			      uint32_t to)
+{
+	uint8_t *has = hit_locations(t, hit);
+	struct weight w = { 0 };
+
+	for (uint32_t i = from; i < to; i++) {
+		if (!has_hit(t->r->v, t->sample[i], has))
+			continue;
+		w.cum = wrap_add(w.cum, between(t->sum, i, i + 1));
+		if (t->divisor)
+			w.cum_div = wrap_add(w.cum_div, between(t->divisor, i, i + 1));
+	}
+	free(has);
+	return w;
+}
