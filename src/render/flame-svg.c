@@ -15,10 +15,10 @@
 #include "base/xalloc.h"
 #include "profile/profile.h"
 #include "render/flame-assets.h"
+#include "render/flame-captions.h"
 #include "render/flame-colour.h"
 #include "render/flame-text.h"
 #include "render/render.h"
-#include "render/shorten.h"
 #include "render/xml.h"
 #include "report/flame.h"
 #include "report/legend.h"
@@ -47,7 +47,6 @@ enum {
 	MOST_MODULES = 8,     /* swatches */
 	LONGEST_LEGEND = 160, /* characters of a line */
 	LONGEST_MODULE = 40,  /* of a swatch */
-	LONGEST_LABEL = 256,  /* of the text on a frame */
 	LONGEST_NAME = 4096,  /* of the name in a title */
 	SHORTEST_NAME = 256,  /* what is left of it if there are too many frames */
 	ALL_NAMES = 16 << 20, /* characters in all titles together */
@@ -56,19 +55,11 @@ enum {
 #define FONT "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 #define DOT  "  \xc2\xb7  "
 
-/* What is said about a place, however often it is drawn. */
-struct caption {
-	struct str name, label, module;
-	struct colour colour;
-};
-
 struct picture {
 	struct report *r;
 	struct out *o;
 	struct flame f;
-	struct caption *captions; /* per place; made when needed */
-	uint32_t *mapping;        /* per place: that of a location which has it, or NONE */
-	size_t longest_name;
+	struct captions captions;
 	int y;
 };
 
@@ -137,89 +128,13 @@ static void put_share(struct out *o, int64_t value, int64_t total)
 	out_text(o, percentage_trimmed(&share));
 }
 
-/* ------------------------------------------------------------------ what places are called */
-
-static void find_mappings(struct picture *p)
-{
-	const struct nodes *n = &p->f.nodes;
-	const struct profile *v = p->r->v;
-
-	p->mapping = mem_new(n->n, sizeof(*p->mapping));
-	for (uint32_t i = 0; i < n->n; i++)
-		p->mapping[i] = NONE;
-	for (uint32_t l = 0; l < v->nlocations; l++) {
-		for (uint32_t f = n->first[l]; f < n->first[l + 1]; f++) {
-			if (p->mapping[n->frame[f]] == NONE)
-				p->mapping[n->frame[f]] = v->locations[l].mapping;
-		}
-	}
-}
-
-static struct str binary_of(const struct picture *p, uint32_t place)
-{
-	const struct profile *v = p->r->v;
-	uint32_t m = p->mapping[place];
-
-	if (m == NONE || v->mappings[m].file == 0)
-		return STR("");
-	return str_base(profile_str(v, v->mappings[m].file));
-}
-
-/* The name on a frame: short, and with the file's name instead of its path. */
-static void put_label(struct picture *p, struct out *o, const struct node_info *i)
-{
-	const struct profile *v = p->r->v;
-	struct str name = shorten_name(&p->r->arena, profile_str(v, i->name));
-
-	if (!i->name && !i->file) {
-		node_print(o, v, i);
-		return;
-	}
-	out_str(o, name);
-	if (i->file) {
-		out_text(o, name.n ? " " : "");
-		out_str(o, str_base(profile_str(v, i->file)));
-	}
-	if (i->line)
-		out_printf(o, ":%lld", (long long)i->line);
-	if (i->address)
-		out_printf(o, " %llx", (unsigned long long)i->address);
-}
-
-static struct str made_visible(struct picture *p, struct out *o, size_t most)
-{
-	struct str s = visible(p, out_view(o), most);
-
-	out_release(o);
-	return s.n ? s : STR("(no name)");
-}
-
-static void make_caption(struct picture *p, uint32_t place, struct caption *c)
-{
-	const struct profile *v = p->r->v;
-	const struct node_info *info = &p->f.nodes.info[place];
-	struct str function = profile_str(v, info->name ? info->name : info->file);
-	struct out o;
-
-	out_init(&o, 0);
-	node_print(&o, v, info);
-	c->name = made_visible(p, &o, p->longest_name);
-	out_init(&o, 0);
-	put_label(p, &o, info);
-	c->label = made_visible(p, &o, LONGEST_LABEL);
-	c->module = module_of(function, binary_of(p, place));
-	c->colour = colour_of(c->module, function);
-}
-
-static const struct caption root_caption = { { "root", 4 }, { "root", 4 }, { "", 0 }, COLOUR_ROOT };
+static const struct caption root_caption = { .name = { "root", 4 },
+					     .label = { "root", 4 },
+					     .colour = COLOUR_ROOT };
 
 static const struct caption *caption_of(struct picture *p, const struct flame_frame *f)
 {
-	if (f->place == NONE)
-		return &root_caption;
-	if (p->captions[f->place].name.n == 0)
-		make_caption(p, f->place, &p->captions[f->place]);
-	return &p->captions[f->place];
+	return f->place == NONE ? &root_caption : captions_get(&p->captions, f->place);
 }
 
 /* ------------------------------------------------------------------ what frames are worth */
@@ -696,22 +611,22 @@ static void put_body(struct picture *p)
 
 static void picture_init(struct picture *p, struct report *r)
 {
+	size_t longest_name;
+
 	*p = (struct picture){ .r = r };
 	flame_init(&p->f, r, NARROWEST / INNER);
-	p->captions = mem_zeroed(p->f.nodes.n, sizeof(*p->captions));
-	p->longest_name = ALL_NAMES / p->f.n;
-	if (p->longest_name > LONGEST_NAME)
-		p->longest_name = LONGEST_NAME;
-	if (p->longest_name < SHORTEST_NAME)
-		p->longest_name = SHORTEST_NAME;
-	find_mappings(p);
+	longest_name = ALL_NAMES / p->f.n;
+	if (longest_name > LONGEST_NAME)
+		longest_name = LONGEST_NAME;
+	if (longest_name < SHORTEST_NAME)
+		longest_name = SHORTEST_NAME;
+	captions_init(&p->captions, r, &p->f.nodes, longest_name);
 }
 
 static void picture_release(struct picture *p)
 {
+	captions_release(&p->captions);
 	flame_release(&p->f);
-	free(p->captions);
-	free(p->mapping);
 }
 
 void render_flame_svg(struct report *r, struct out *o)

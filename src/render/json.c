@@ -32,17 +32,23 @@ static void print_string(struct out *o, struct str s)
 	out_char(o, '"');
 }
 
+static void break_line(struct json *j)
+{
+	if (j->dense)
+		return;
+	out_char(j->o, '\n');
+	out_fill(j->o, ' ', (size_t)j->depth * 2);
+}
+
 static void begin_item(struct json *j, const char *key)
 {
 	if (j->comma)
 		out_char(j->o, ',');
-	if (j->depth) {
-		out_char(j->o, '\n');
-		out_fill(j->o, ' ', (size_t)j->depth * 2);
-	}
+	if (j->depth)
+		break_line(j);
 	if (key) {
 		print_string(j->o, str_of(key));
-		out_text(j->o, ": ");
+		out_text(j->o, j->dense ? ":" : ": ");
 	}
 	j->comma = true;
 }
@@ -61,10 +67,8 @@ void json_close(struct json *j, char bracket)
 
 	j->depth--;
 	j->comma = true;
-	if (!empty) {
-		out_char(j->o, '\n');
-		out_fill(j->o, ' ', (size_t)j->depth * 2);
-	}
+	if (!empty)
+		break_line(j);
 	out_char(j->o, bracket);
 	if (j->depth == 0)
 		out_char(j->o, '\n');

@@ -20,6 +20,7 @@ struct json {
 	struct out *o;
 	bool comma; /* something stands before the next item */
 	int depth;
+	bool dense; /* no white space: for programs */
 };
 
 /* 'key' is NULL inside a list. */

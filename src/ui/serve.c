@@ -16,6 +16,7 @@
 #include "ui/options.h"
 #include "ui/settings.h"
 #include "ui/viewer.h"
+#include "ui/web-flame.h"
 #include "ui/web-views.h"
 #include "web/web-cache.h"
 #include "web/web-server.h"
@@ -100,6 +101,7 @@ int serve(const struct config *cfg, const struct source_options *so, struct noti
 				   .source = so,
 				   .settings = settings,
 				   .kept = web_cache_new(KEPT_BYTES),
+				   .flames = flame_shelf_new(),
 				   .drawing = PTHREAD_MUTEX_INITIALIZER };
 	int rc = bring_in(&views, &sides, so, n, err);
 

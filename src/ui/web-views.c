@@ -21,6 +21,7 @@
 #include "ui/web-command.h"
 #include "ui/web-compare.h"
 #include "ui/web-configs.h"
+#include "ui/web-flame.h"
 #include "ui/web-visit.h"
 #include "web/page.h"
 #include "web/web-cache.h"
@@ -96,15 +97,6 @@ static int show_disasm(struct visit *v, const struct page *pg, struct err *err)
 	return show_text(v, render_disasm_text, err);
 }
 
-static int show_flame(struct visit *v, const struct page *pg, struct err *err)
-{
-	(void)err;
-	out_text(&v->reply->body, "<div data-view=\"flame\">");
-	page_drawing(pg, "flamegraph.svg", &v->reply->body);
-	out_text(&v->reply->body, "</div>");
-	return 0;
-}
-
 static int show_graph(struct visit *v, const struct page *pg, struct err *err)
 {
 	struct graph *g = report_graph(v->report);
@@ -126,7 +118,7 @@ static int show_graph(struct visit *v, const struct page *pg, struct err *err)
 static const struct view views[] = {
 	{ .path = "/", .kind = REPORT_DOT, .body = show_graph },
 	{ .path = "/top", .kind = REPORT_TEXT, .body = show_top },
-	{ .path = "/flamegraph", .kind = REPORT_FLAME, .body = show_flame },
+	{ .path = "/flamegraph", .kind = REPORT_FLAME, .body = web_flame_page },
 	{ .path = "/peek", .kind = REPORT_PEEK, .body = show_peek, .has_param = true },
 	{ .path = "/source", .kind = REPORT_WEBLIST, .body = show_source, .has_param = true },
 	{ .path = "/disasm", .kind = REPORT_DISASM, .body = show_disasm, .has_param = true },
@@ -277,6 +269,9 @@ static const struct {
 	unsigned how;
 } others[] = {
 	{ "/flamegraph.svg", send_flame, WORKS | KEPT },
+	{ "/flame.json", web_flame_data, WORKS | KEPT },
+	{ "/flame-search.json", web_flame_search, WORKS | KEPT },
+	{ "/flame-name.txt", web_flame_name, WORKS },
 	{ "/graph.svg", send_graph, KEPT },
 	{ "/compare.json", web_compare_send, WORKS | KEPT },
 	{ "/download", send_profile, WORKS },

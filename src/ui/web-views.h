@@ -11,6 +11,7 @@
 
 struct compare_sides;
 struct config;
+struct flame_shelf;
 struct notify;
 struct profile;
 struct source_options;
@@ -26,8 +27,9 @@ struct web_views {
 	const struct compare_sides *sides; /* of 'both' */
 	const struct config *cfg; /* of the command line: what parameters of a URL start from */
 	const struct source_options *source;
-	const char *settings;    /* file of saved configurations, or NULL: settings.h */
-	struct web_cache *kept;  /* answers */
+	const char *settings;   /* file of saved configurations, or NULL: settings.h */
+	struct web_cache *kept; /* answers */
+	struct flame_shelf *flames;
 	sem_t working;           /* a few reports at a time: each uses all processors */
 	pthread_mutex_t drawing; /* one layout at a time: each may take half of the memory */
 };
