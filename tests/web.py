@@ -545,8 +545,8 @@ def hostile_profile():
 def t_names_are_text_and_nothing_else():
     known = {"html", "head", "meta", "title", "link", "body", "header", "h1", "nav", "a", "span", "form",
              "label", "input", "button", "details", "summary", "ul", "li", "main", "div", "table", "thead",
-             "tr", "th", "tbody", "td", "pre", "p", "iframe", "script", "select", "option", "code", "b", "svg",
-             "rect", "section", "h2", "br"}
+             "tr", "th", "tbody", "td", "pre", "p", "iframe", "script", "select", "option", "code", "b",
+             "svg", "rect", "section", "h2", "br", "noscript"}
     with serving("-symbolize=none", hostile_profile()) as port:
         for view in ("top", "peek", "flamegraph", "source", "disasm", ""):
             for args in ({}, {"f": "."}, {"f": HOSTILE[0]}, {"x": HOSTILE[1], HOSTILE[5]: "y"}):
