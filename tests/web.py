@@ -85,8 +85,9 @@ class Reader(html.parser.HTMLParser):
         self.links += [v for a, v in attrs if a in ("href", "src") or a == "action" and tag == "form"
                        and dict(attrs)["method"] == "get"]
         self.actions += [dict(attrs)["action"] for _ in "1" if tag == "form"]
-        if tag == "tr":
+        if tag == "tr":  # maybe of a table in a cell
             self.rows.append([])
+            self.inside = ""
         if tag == "td":
             self.rows[-1].append("")
         if tag in ("td", "pre"):
