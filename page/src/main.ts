@@ -10,6 +10,7 @@ type Start = (element: HTMLElement) => void | Promise<void>;
 const views: Record<string, () => Promise<Start>> = {
 	compare: async () => (await import("./compare")).start,
 	flame: async () => (await import("./flame")).start,
+	live: async () => (await import("./live")).start,
 };
 
 for (const element of document.querySelectorAll<HTMLElement>("[data-view]")) {

@@ -8,15 +8,14 @@
 #include "base/out.h"
 #include "base/units.h"
 #include "base/xalloc.h"
-#include "profile/merge.h"
 #include "profile/profile.h"
-#include "profile/scale.h"
 #include "render/render.h"
 #include "report/compare.h"
 #include "report/report.h"
 #include "ui/load.h"
 #include "ui/options.h"
 #include "ui/own-command.h"
+#include "ui/sides.h"
 #include "ui/terminal.h"
 
 #include <errno.h>
@@ -101,19 +100,7 @@ static int divide(char **words, size_t *n, size_t *first_new, struct err *err)
 	return 0;
 }
 
-/* Its samples say which profile they are of, and of which side. */
-static void mark(struct profile *p, size_t i, bool base)
-{
-	AUTO(freep) char *number = mem_printf("%zu", i + 1);
-
-	profile_set_label(p, "sonde::profile", number);
-	if (base) {
-		profile_set_label(p, "pprof::base", "true");
-		profile_scale(p, -1);
-	}
-}
-
-static int load_all(char **words, struct compare_sides *sides, size_t first_new,
+static int load_all(char **words, size_t wanted, size_t first_new, struct compare_sides *sides,
 		    struct notify *notify, struct profile **out, struct err *err)
 {
 	struct profile *all[COMPARE_PROFILES_MOST];
@@ -123,20 +110,14 @@ static int load_all(char **words, struct compare_sides *sides, size_t first_new,
 
 	source_options_init(&so);
 	so.nsources = 1;
-	while (n < sides->n && rc == 0) {
+	for (; n < wanted && rc == 0; n += rc == 0) {
 		const char *word = words[n];
 
 		so.sources = &word;
 		rc = load(&so, notify, &all[n], err);
-		if (rc)
-			break;
-		sides->profiles[n] = (struct compare_side){ n < first_new, all[n]->duration_nanos,
-							    all[n]->period };
-		mark(all[n], n, n < first_new);
-		n++;
 	}
 	if (rc == 0)
-		return profile_combine(all, n, out, err);
+		return sides_combine(all, n, first_new, sides, out, err);
 	while (n > 0)
 		profile_free(all[--n]);
 	return rc;
@@ -198,16 +179,18 @@ static int run_compare(const struct args *args)
 {
 	AUTO(profile_freep) struct profile *p = NULL;
 	struct compare_sides sides = { 0 };
+	enum compare_by by = COMPARE_AUTO;
 	struct terminal terminal;
 	struct err err = { "" };
-	size_t first_new = 0;
-	int rc = parse_by(args->values[FLAG_BY], &sides.by, &err);
+	size_t n = 0, first_new = 0;
+	int rc = parse_by(args->values[FLAG_BY], &by, &err);
 
 	terminal_init(&terminal);
 	if (rc == 0)
-		rc = divide(args->rest, &sides.n, &first_new, &err);
+		rc = divide(args->rest, &n, &first_new, &err);
 	if (rc == 0)
-		rc = load_all(args->rest, &sides, first_new, &terminal.notify, &p, &err);
+		rc = load_all(args->rest, n, first_new, &sides, &terminal.notify, &p, &err);
+	sides.by = by;
 	if (rc == 0)
 		rc = tell(p, &sides, args, &terminal.notify, &err);
 	return rc < 0 ? own_complain("compare", &err, FAILED) : rc;

@@ -81,6 +81,11 @@ static int find_url(struct endpoint *e, const char *where, struct reach *to, str
 	to->base = url_print(&u, &e->a);
 	e->url = url_print_safe(&u, &e->a);
 	e->url = xarena_printf(&e->a, "%.*s%s/", STR_ARG(e->url), pprof);
+	if (to->insecure)
+		e->address = xarena_printf(&e->a, "https+insecure%.*s%s/",
+					   STR_ARG(str_skip(to->base, strlen("https"))), pprof);
+	else
+		e->address = xarena_printf(&e->a, "%.*s%s/", STR_ARG(to->base), pprof);
 	return 0;
 }
 
@@ -100,6 +105,7 @@ static int find(struct endpoint *e, const char *where, struct reach *to, struct 
 	e->url = xarena_printf(&e->a, "kube://%.*s/%s%.*s:%.*s%.*s%s/", STR_ARG(to->name.namespace),
 			       to->name.service ? "svc/" : "", STR_ARG(to->name.pod),
 			       STR_ARG(to->name.port), STR_ARG(to->base), pprof);
+	e->address = e->url;
 	return 0;
 }
 
@@ -359,6 +365,21 @@ int endpoint_check(const char *where, const struct source_request *rq, const cha
 	profile_free(p);
 	describe(e, &to);
 	return 0;
+}
+
+int endpoint_get(const char *where, const struct source_request *rq, const char *path, size_t max,
+		 struct http_response *rs, struct err *err)
+{
+	struct reach to = { .rq = rq };
+	struct endpoint e = { 0 };
+	int rc;
+
+	arena_init(&e.a, memory);
+	rc = find(&e, where, &to, err);
+	if (rc == 0)
+		rc = get(&to, path, max, rs, err);
+	endpoint_release(&e);
+	return rc;
 }
 
 void endpoint_release(struct endpoint *e)

@@ -35,7 +35,8 @@ enum { ENDPOINT_ROWS = 64 };
 
 struct endpoint {
 	struct arena a;
-	struct str url; /* ".../debug/pprof/" */
+	struct str url;     /* ".../debug/pprof/", to be shown */
+	struct str address; /* the same to be asked, which may have a password in it */
 	enum endpoint_state state;
 	struct str why;     /* it is not ENDPOINT_SERVES */
 	struct str runtime; /* "libsonde", "Go", or "" if that cannot be told */
@@ -56,6 +57,14 @@ struct endpoint {
 int endpoint_check(const char *where, const struct source_request *rq, const char *const *headers,
 		   struct endpoint *e, struct err *err);
 void endpoint_release(struct endpoint *e);
+
+/*
+ * endpoint_get() gets one page of it ("/debug/pprof/cmdline"), of at most 'max' bytes.  Only 'rq'
+ * counts besides.  Failure as of endpoint_check(), or that the answer is not what was asked for.
+ */
+struct http_response;
+int endpoint_get(const char *where, const struct source_request *rq, const char *path, size_t max,
+		 struct http_response *rs, struct err *err);
 
 /* Parts of it, for tests: what an index page and a page of metrics tell. */
 void endpoint_read_index(struct endpoint *e, struct str page);

@@ -91,6 +91,7 @@ static struct source_request request_for(const struct grabber *g, const struct g
 		.tmpdir = getenv("TMPDIR"),
 		.environment = environ,
 		.env = environment_value,
+		.stop = g->so->stop,
 	};
 }
 

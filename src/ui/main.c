@@ -218,6 +218,7 @@ int main(int argc, char **argv)
 	rc = cmdline_parse(&rq, argc, (const char *const *)argv, &terminal.notify, &err);
 	if (rc == -ECANCELED)
 		return 0;
+	rq.source.as_pprof = is_pprof(argc, argv);
 	if (rc == 0 && rq.version)
 		return print_version();
 	if (rc == 0)

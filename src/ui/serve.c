@@ -12,19 +12,15 @@
 #include "profile/merge.h"
 #include "report/compare.h"
 #include "ui/commands.h"
+#include "ui/live.h"
 #include "ui/load.h"
 #include "ui/options.h"
 #include "ui/settings.h"
 #include "ui/viewer.h"
-#include "ui/web-flame.h"
 #include "ui/web-views.h"
-#include "web/web-cache.h"
 #include "web/web-server.h"
 
 #include <malloc.h>
-
-/* Reports at a time, so that a slow one holds up none; and bytes of answers to keep. */
-enum { REPORTS = 4, KEPT_BYTES = 16 << 20 };
 
 int serve_check(const char *address, struct err *err)
 {
@@ -71,40 +67,33 @@ answer_with(void (*answer)(const struct web_request *rq, struct web_reply *reply
 		pause();
 }
 
-/* With a base, both sides are kept, and what -base makes of them. */
-static int bring_in(struct web_views *v, struct compare_sides *sides,
-		    const struct source_options *so, struct notify *n, struct err *err)
+static int serve_profile(const struct config *cfg, const struct source_options *so,
+			 struct notify *n, struct err *err)
 {
-	struct profile *p = NULL;
-	int rc;
+	AUTO(freep) char *settings = settings_path();
+	struct compare_sides sides;
+	struct profile *p = NULL, *plain;
+	struct web_views views;
+	bool has_base = *so->base;
+	int rc = load_sides(so, n, &p, has_base ? &sides : NULL, err);
 
-	if (!*so->base) {
-		rc = load(so, n, &p, err);
-		v->profile = p;
-		return rc;
-	}
-	rc = load_sides(so, n, &p, sides, err);
 	if (rc)
 		return rc;
-	v->both = p;
-	v->sides = sides;
-	v->profile = so->diff_base ? p : profile_without_label(p, "pprof::base");
-	return 0;
+	/* With a base, both sides are kept, and what -base makes of them. */
+	plain = has_base && !so->diff_base ? profile_without_label(p, "pprof::base") : p;
+	web_views_init(&views, plain, cfg, settings);
+	views.source = so;
+	views.both = has_base ? p : NULL;
+	views.sides = &sides;
+	return answer_with(web_views_answer, &views, so, n, err);
 }
 
 int serve(const struct config *cfg, const struct source_options *so, struct notify *n,
 	  struct err *err)
 {
 	AUTO(freep) char *settings = settings_path();
-	struct compare_sides sides;
-	struct web_views views = { .cfg = cfg,
-				   .source = so,
-				   .settings = settings,
-				   .kept = web_cache_new(KEPT_BYTES),
-				   .flames = flame_shelf_new(),
-				   .drawing = PTHREAD_MUTEX_INITIALIZER };
-	int rc = bring_in(&views, &sides, so, n, err);
 
-	(void)sem_init(&views.working, 0, REPORTS);
-	return rc ? rc : answer_with(web_views_answer, &views, so, n, err);
+	if (live_is(so))
+		return answer_with(live_answer, live_new(cfg, so, settings), so, n, err);
+	return serve_profile(cfg, so, n, err);
 }

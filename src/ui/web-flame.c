@@ -90,6 +90,14 @@ static void release_shelf(struct shelf *s)
 	*s = (struct shelf){ 0 };
 }
 
+void flame_shelf_free(struct flame_shelf *s)
+{
+	for (size_t i = 0; i < SHELVES; i++)
+		release_shelf(&s->at[i]);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
 /* All options, since all of them may matter. */
 static char *key_of(const struct config *cfg)
 {

@@ -16,6 +16,7 @@ struct visit;
 
 /* The trees that are kept. */
 struct flame_shelf *flame_shelf_new(void);
+void flame_shelf_free(struct flame_shelf *s);
 
 /* For the tables of web-views.c. */
 int web_flame_page(struct visit *v, const struct page *pg, struct err *err);

@@ -32,6 +32,9 @@
 /* What a browser can still show; and functions to choose from. */
 enum { LARGEST_BODY = 64 << 20, CHOICES = 50 };
 
+/* Reports at a time, so that a slow one holds up none; and bytes of answers to keep. */
+enum { REPORTS = 4, KEPT_BYTES = 16 << 20 };
+
 /* ------------------------------------------------------------------ bodies */
 
 static int show_top(struct visit *v, const struct page *pg, struct err *err)
@@ -160,7 +163,8 @@ static void show_page(struct visit *v)
 			   .profile = v->views->profile,
 			   .view = view->path + 1,
 			   .trust = &trust,
-			   .has_base = v->views->both != NULL };
+			   .has_base = v->views->both != NULL,
+			   .home = v->views->home };
 	struct out *o = &v->reply->body, body, command;
 	struct err err = { "" };
 	int rc;
@@ -170,7 +174,7 @@ static void show_page(struct visit *v)
 	rc = make_body(v, &pg, &body, &err);
 	if (rc)
 		pg.trust = NULL;
-	else if (!view->untyped)
+	else if (!view->untyped && v->views->source)
 		web_command(&command, view->kind, view->has_param ? web_arg(v->rq, "f") : NULL,
 			    &v->cfg, v->views->source);
 	pg.command = out_view(&command);
@@ -238,19 +242,21 @@ static void send_profile(struct visit *v)
 }
 
 /* Under the tag that pages link to, a file never changes; and a part has it in its name. */
-static void send_file(struct visit *v, const char *name)
+void web_views_send_file(const struct web_request *rq, const char *name, struct web_reply *reply)
 {
 	for (const struct page_file *f = page_files; f->name; f++) {
 		if (strcmp(f->name, name) != 0)
 			continue;
-		v->reply->type = f->type;
-		v->reply->tag = f->tag;
-		v->reply->forever = strcmp(web_arg(v->rq, "v"), f->tag) == 0 ||
-				    strncmp(name, "chunk-", strlen("chunk-")) == 0;
-		out_bytes(&v->reply->body, f->p, f->n);
+		reply->type = f->type;
+		reply->tag = f->tag;
+		reply->forever = strcmp(web_arg(rq, "v"), f->tag) == 0 ||
+				 strncmp(name, "chunk-", strlen("chunk-")) == 0;
+		out_bytes(&reply->body, f->p, f->n);
+		if (rq->unpacks)
+			web_pack(reply);
 		return;
 	}
-	web_say(v->reply, VISIT_NOT_FOUND, "404 page not found");
+	web_say(reply, VISIT_NOT_FOUND, "404 page not found");
 }
 
 /* ------------------------------------------------------------------ paths */
@@ -322,9 +328,7 @@ static void answer(struct visit *v)
 	const char *path = v->rq->path;
 
 	if (strncmp(path, "/static/", strlen("/static/")) == 0) {
-		send_file(v, path + strlen("/static/"));
-		if (v->rq->unpacks)
-			web_pack(v->reply);
+		web_views_send_file(v->rq, path + strlen("/static/"), v->reply);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
@@ -347,6 +351,25 @@ static void answer(struct visit *v)
 		refuse_method(v, false);
 	else
 		answer_as(v, show_page, v->view->live ? WORKS : WORKS | KEPT);
+}
+
+void web_views_init(struct web_views *v, const struct profile *p, const struct config *cfg,
+		    const char *settings)
+{
+	*v = (struct web_views){ .profile = p,
+				 .cfg = cfg,
+				 .settings = settings,
+				 .kept = web_cache_new(KEPT_BYTES),
+				 .flames = flame_shelf_new(),
+				 .drawing = PTHREAD_MUTEX_INITIALIZER };
+	(void)sem_init(&v->working, 0, REPORTS);
+}
+
+void web_views_release(struct web_views *v)
+{
+	web_cache_free(v->kept);
+	flame_shelf_free(v->flames);
+	(void)sem_destroy(&v->working);
 }
 
 void web_views_answer(const struct web_request *rq, struct web_reply *reply, void *ctx)

@@ -78,6 +78,9 @@ static const struct field options[] = {
 static void put_views(struct out *o, const struct page *pg)
 {
 	out_text(o, "<nav aria-label=\"Views\">");
+	if (pg->home)
+		out_printf(o, "<a href=\"../../\" title=\"Back to where this was opened\">%s</a> ",
+			   pg->home);
 	for (size_t i = 0; i < COUNT(views); i++) {
 		bool here = strcmp(views[i].path, pg->view) == 0;
 

@@ -128,26 +128,47 @@ static void put_files(struct out *o)
 		   tag_of("page.js"));
 }
 
-void page_begin(const struct page *pg, struct out *o)
+/* 'title' is escaped already. */
+static void open_page(struct out *o, struct str title)
 {
-	struct legend l = { 0 };
-
-	if (pg->report)
-		legend_profile(&l, pg->report);
 	out_text(o, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
-	put_title(o, &l);
+	out_str(o, title);
 	out_text(o, "</title><meta name=\"viewport\" content=\"width=device-width, "
 		    "initial-scale=1\">");
 	put_files(o);
 	out_text(o, "</head>\n<body><header><h1>");
-	put_title(o, &l);
+	out_str(o, title);
 	out_text(o, "</h1>\n");
+}
+
+void page_begin(const struct page *pg, struct out *o)
+{
+	struct legend l = { 0 };
+	struct out title;
+
+	if (pg->report)
+		legend_profile(&l, pg->report);
+	out_init(&title, 0);
+	put_title(&title, &l);
+	open_page(o, out_view(&title));
+	out_release(&title);
 	page_menus(pg, o);
 	page_trust(pg, o);
 	put_details(o, &l);
 	out_text(o, "</header>\n<main>\n");
 	if (pg->warnings.n)
 		put_list(o, "warnings", pg->warnings);
+}
+
+void page_begin_plain(struct str title, struct out *o)
+{
+	struct out text;
+
+	out_init(&text, 0);
+	page_safe(&text, title);
+	open_page(o, out_view(&text));
+	out_release(&text);
+	out_text(o, "</header>\n<main>\n");
 }
 
 void page_end(struct out *o)

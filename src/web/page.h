@@ -36,6 +36,7 @@ struct page {
 	const struct profile *profile; /* which kinds of values it has */
 	struct report *report;         /* NULL: none could be made */
 	const char *view;              /* its path, without the slash */
+	const char *home;              /* what the page is called that lists others; or NULL */
 	bool has_base;                 /* it is a comparison with another profile */
 	struct trust *trust;           /* what the report shows, or NULL; see page_begin() */
 	struct str command;            /* that prints the same, in printable ASCII; or "" */
@@ -54,6 +55,8 @@ struct page_file {
 extern const struct page_file page_files[];
 
 void page_begin(const struct page *pg, struct out *o);
+/* The same for a page that is about no profile; 'title' is its heading. */
+void page_begin_plain(struct str title, struct out *o);
 void page_end(struct out *o);
 
 /* The functions of 'r' with the most, as a table, with links to what the view 'to' has of each. */
