@@ -26,6 +26,7 @@ export interface Look {
 	places: Map<number, Place>;
 	theme: Theme;
 	by: ColourBy;
+	changed: Set<string> | null; // functions that have changed beyond chance, if that is known
 	flipped: boolean; // the root at the bottom
 	found: Found | null;
 	hover: Spot | null;
@@ -181,6 +182,8 @@ export class Painter {
 		const id = tree.place(i);
 
 		if (id === ROOT) return look.theme.root;
+		if (look.by === "change" && look.changed?.has(look.places.get(id)?.name ?? "") === false)
+			return colourOfChange(0, 0, look.theme);
 		if (look.by === "change" && tree.data.more)
 			return colourOfChange(tree.data.more[i]!, tree.data.less![i]!, look.theme);
 		let colour = this.colours.get(id);

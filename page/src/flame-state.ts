@@ -14,6 +14,9 @@ export interface State {
 	by: ColourBy | ""; // "colour"
 }
 
+/** Everything, and nothing special. */
+export const blank: State = { zoom: "", pivot: "", search: "", flipped: false, by: "" };
+
 const OURS = ["z", "p", "q", "flip", "colour"];
 
 export function read(): State {

@@ -10,7 +10,7 @@ import { type Found, isHit, type Place, ROOT, Sheet, type Tree } from "./flame-d
 import { type Look, Painter, ROW, Rows, type Spot } from "./flame-draw";
 import { type Action, openHelp, openMenu } from "./flame-menu";
 import { Outline, spoken } from "./flame-outline";
-import { query, read, type State, syncLinks, write } from "./flame-state";
+import { blank, query, read, type State, syncLinks, write } from "./flame-state";
 import { counted, percent } from "./numbers";
 
 const LEAST_HEIGHT = 260; // of the picture, in pixels
@@ -35,7 +35,10 @@ async function ask(path: string, set: Record<string, string>, signal: AbortSigna
 }
 
 class View {
-	private state: State = read();
+	private readonly embedded: boolean; // one of several: the address is not about it
+	private readonly extra: Record<string, string>; // parameters of its own
+	private changed: Set<string> | null = null;
+	private state: State;
 	private sheet: Sheet | null = null;
 	private rows: Rows | null = null;
 	private found: Found | null = null;
@@ -71,6 +74,11 @@ class View {
 		spoken(spot.tree, spot.frame, this.nameOf(spot), this.sheet?.data.total ?? 0));
 
 	constructor(private readonly root: HTMLElement) {
+		this.embedded = root.dataset["embedded"] !== undefined;
+		this.extra = Object.fromEntries(new URLSearchParams(root.dataset["query"] ?? ""));
+		this.state = this.embedded ? { ...blank } : read();
+		const what = root.dataset["label"];
+		if (what) this.crumbs.setAttribute("aria-label", `Frames above, ${what}`);
 		this.scroller.append(this.outline.element);
 		for (const [value, text] of [["package", "by package"], ["function", "by function"], ["change", "by change"]])
 			this.colours.append(h("option", { value: value! }, text!));
@@ -101,7 +109,7 @@ class View {
 	private look(): Look {
 		return {
 			sheet: this.sheet!, places: this.places, theme: theme(dark.matches), by: this.by,
-			flipped: this.state.flipped, found: this.found, hover: this.hover,
+			changed: this.changed, flipped: this.state.flipped, found: this.found, hover: this.hover,
 			focus: this.outline.hasFocus ? this.current : null, window: this.window,
 		};
 	}
@@ -191,7 +199,8 @@ class View {
 			return swatch;
 		});
 		this.legend.replaceChildren(data.base ? "less than the base " : "shrunk ", ...swatches,
-			data.base ? " more than the base" : " grown");
+			data.base ? " more than the base" : " grown",
+			this.changed ? "; grey may be chance" : "");
 	}
 
 	private showNote(): void {
@@ -246,7 +255,7 @@ class View {
 		if (had) return had;
 		this.loading = new AbortController();
 		try {
-			const answer = await ask("flame.json", { z: zoom, p: pivot, px }, this.loading.signal);
+			const answer = await ask("flame.json", { ...this.extra, z: zoom, p: pivot, px }, this.loading.signal);
 			const sheet = new Sheet(await answer.json(), this.places);
 
 			this.problem.textContent = "";
@@ -259,10 +268,29 @@ class View {
 		}
 	}
 
+	private remember(step: boolean): void {
+		if (!this.embedded) write(this.state, step);
+	}
+
+	/** What has not changed beyond chance is grey, as soon as that is known. */
+	private async judge(): Promise<void> {
+		const from = this.root.dataset["verdicts"];
+
+		if (!from) return;
+		const answer = await fetch(from, { credentials: "same-origin" });
+		if (!answer.ok) return;
+		const told = (await answer.json()) as { functions: { name: string }[] };
+		this.changed = new Set(told.functions.map((f) => f.name));
+		this.root.dataset["judged"] = String(this.changed.size);
+		if (this.sheet) this.showLegend();
+		this.draw();
+	}
+
 	async start(): Promise<void> {
 		this.fitHeight();
 		this.search.value = this.state.search;
-		syncLinks(this.state);
+		if (!this.embedded) syncLinks(this.state);
+		void this.judge();
 		const sheet = await this.load();
 		if (sheet) this.show(sheet);
 		if (this.state.search) await this.find();
@@ -271,7 +299,7 @@ class View {
 	/** Changes what is shown, and says so in the address. */
 	private async go(change: Partial<State>, focus = this.outline.hasFocus): Promise<void> {
 		this.state = { ...this.state, ...change };
-		write(this.state, true);
+		this.remember(true);
 		await this.refresh(focus);
 	}
 
@@ -299,7 +327,7 @@ class View {
 
 		this.hideTip();
 		this.state = { ...this.state, zoom: tree.level(frame) ? tree.key(frame) : "" };
-		write(this.state, true);
+		this.remember(true);
 		const old = this.sheet;
 		const moved = inwards ? this.move([0, 1], tree.span(frame), old) : null;
 		const [sheet] = await Promise.all([this.load(), moved]);
@@ -370,7 +398,7 @@ class View {
 		}
 		this.searching = new AbortController();
 		try {
-			const answer = await ask("flame-search.json", { q: pattern, z: this.state.zoom, p: this.state.pivot },
+			const answer = await ask("flame-search.json", { ...this.extra, q: pattern, z: this.state.zoom, p: this.state.pivot },
 				this.searching.signal);
 			this.found = await answer.json() as Found;
 			this.search.removeAttribute("aria-invalid");
@@ -397,7 +425,7 @@ class View {
 		clearTimeout(this.typing);
 		this.typing = window.setTimeout(() => {
 			this.state = { ...this.state, search: this.search.value };
-			write(this.state, false);
+			this.remember(false);
 			void this.find();
 		}, TYPING_MS);
 	}
@@ -406,7 +434,7 @@ class View {
 		clearTimeout(this.typing);
 		this.search.value = "";
 		this.state = { ...this.state, search: "" };
-		write(this.state, false);
+		this.remember(false);
 		void this.find();
 	}
 
@@ -489,7 +517,7 @@ class View {
 		if (!place) return "root";
 		// eslint-disable-next-line no-control-regex
 		if (!place.cut && /^[\x20-\x7e]*$/.test(place.name)) return place.name;
-		return (await ask("flame-name.txt", { place: String(place.id) }, null)).text();
+		return (await ask("flame-name.txt", { ...this.extra, place: String(place.id) }, null)).text();
 	}
 
 	private async copy(spot: Spot): Promise<void> {
@@ -604,7 +632,7 @@ class View {
 		this.reset.addEventListener("click", () => void this.go(this.state.zoom ? { zoom: "" } : { pivot: "" }));
 		this.colours.addEventListener("change", () => {
 			this.state = { ...this.state, by: this.colours.value as ColourBy };
-			write(this.state, false);
+			this.remember(false);
 			this.showLegend();
 			this.draw();
 		});
@@ -616,6 +644,7 @@ class View {
 	}
 
 	private back(): void {
+		if (this.embedded) return;
 		this.state = read();
 		this.search.value = this.state.search;
 		syncLinks(this.state);
@@ -625,7 +654,7 @@ class View {
 
 	private flip(): void {
 		this.state = { ...this.state, flipped: !this.state.flipped };
-		write(this.state, false);
+		this.remember(false);
 		if (this.sheet) this.show(this.sheet);
 	}
 

@@ -9,16 +9,72 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "base/wrap.h"
+#include "base/xalloc.h"
 #include "profile/profile.h"
 #include "render/render.h"
 #include "report/compare.h"
 #include "report/report.h"
 #include "ui/web-views.h"
 #include "ui/web-visit.h"
+#include "view/own.h"
 #include "web/page.h"
 #include "web/web-server.h"
 
 #include <errno.h>
+
+static bool is_of_side(struct profile *p, unsigned long i, void *ctx)
+{
+	const struct sample *s = &p->samples[i];
+	uint32_t base = profile_lookup(p, STR("pprof::base"));
+	bool is_old = false;
+
+	for (uint32_t k = 0; k < s->nlabels; k++)
+		is_old |= p->labels[s->label + k].key == base;
+	return is_old == *(const bool *)ctx;
+}
+
+/* As they were before they were subtracted, and without a word of that. */
+static void restore(struct profile *p)
+{
+	struct label *labels = xarena(&p->arena, p->nlabels, sizeof(*labels));
+	uint32_t base = profile_lookup(p, STR("pprof::base"));
+	uint64_t n = 0;
+
+	own_samples(p);
+	for (size_t i = 0; i < p->nsamples * p->ntypes; i++)
+		p->values[i] = wrap_mul(p->values[i], -1);
+	for (size_t i = 0; i < p->nsamples; i++) {
+		struct sample *s = &p->samples[i];
+		uint64_t first = n;
+
+		for (uint32_t k = 0; k < s->nlabels; k++) {
+			if (p->labels[s->label + k].key != base)
+				labels[n++] = p->labels[s->label + k];
+		}
+		s->label = first;
+		s->nlabels = (uint32_t)(n - first);
+	}
+	p->labels = labels;
+	p->nlabels = n;
+}
+
+struct profile *web_compare_side(struct visit *v)
+{
+	const struct web_views *views = v->views;
+	const char *side = web_arg(v->rq, "side");
+	bool old = strcmp(side, "before") == 0;
+	struct profile *p;
+
+	if (!views->both || (!old && strcmp(side, "after") != 0 && strcmp(side, "both") != 0))
+		return profile_fork(views->profile);
+	p = profile_fork(views->both);
+	if (strcmp(side, "both") != 0)
+		keep_samples(p, is_of_side, &old);
+	if (old)
+		restore(p);
+	return p;
+}
 
 /* What makes both sides comparable can be chosen: "by". */
 static enum compare_by chosen(const struct visit *v)
@@ -77,7 +133,7 @@ void web_compare_send(struct visit *v)
 {
 	AUTO(profile_freep) struct profile *fork = NULL;
 	AUTO(report_freep) struct report *r = NULL;
-	struct compare_rows rows = { .all = true, .most = SIZE_MAX };
+	struct compare_rows rows = { .all = !*web_arg(v->rq, "changed"), .most = SIZE_MAX };
 	struct compare c;
 	struct err err;
 	int rc = visit_configure(v, &err);

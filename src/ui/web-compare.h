@@ -8,12 +8,19 @@
 
 struct err;
 struct page;
+struct profile;
 struct visit;
+
+/*
+ * What a report is made of, for this thread.  Of a comparison the parameter "side" may choose:
+ * "before" and "after" alone, or "both", told apart even if -base does not.
+ */
+struct profile *web_compare_side(struct visit *v);
 
 /* The body of the page. */
 int web_compare_show(struct visit *v, const struct page *pg, struct err *err);
 
-/* The same as JSON, with every function. */
+/* The same as JSON, with every function; "changed" leaves only those that have. */
 void web_compare_send(struct visit *v);
 
 #endif /* UI_WEB_COMPARE_H */

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 
 enum {
-	SHELVES = 2, /* this configuration and the one before it */
+	SHELVES = 4, /* this configuration and some before it: a comparison has three */
 	FEWEST_PIXELS = 100,
 	MOST_PIXELS = 8192,
 	LONGEST_NAME = 1000, /* characters that are sent of a name */
@@ -98,13 +98,14 @@ void flame_shelf_free(struct flame_shelf *s)
 	free(s);
 }
 
-/* All options, since all of them may matter. */
-static char *key_of(const struct config *cfg)
+/* All options, since all of them may matter; and of a comparison, which side. */
+static char *key_of(const struct config *cfg, const char *side)
 {
 	struct out o;
 	char *key;
 
 	out_init(&o, 0);
+	out_printf(&o, "%s\n", side);
 	for (const struct option *option = config_options; option->name; option++) {
 		option_get(option, cfg, &o);
 		out_char(&o, '\n');
@@ -159,7 +160,7 @@ static int find_shelf(struct visit *v, struct shelf **out, struct err *err)
 
 	if (rc)
 		return rc;
-	key = key_of(&v->cfg);
+	key = key_of(&v->cfg, web_arg(v->rq, "side"));
 	s = choose(all, key);
 	if (!s->key) {
 		rc = fill(v, s, err);
@@ -423,7 +424,10 @@ int web_flame_page(struct visit *v, const struct page *pg, struct err *err)
 	struct out *o = &v->reply->body;
 
 	(void)err;
-	out_text(o, "<div data-view=\"flame\"><noscript>");
+	out_text(o, "<div data-view=\"flame\"");
+	if (pg->has_base)
+		page_verdicts(pg, o);
+	out_text(o, "><noscript>");
 	page_drawing(pg, "flamegraph.svg", o);
 	out_text(o, "</noscript></div>\n");
 	return 0;

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "profile/profile.h"
+#include "ui/web-compare.h"
 #include "ui/web-views.h"
 #include "web/web-server.h"
 
@@ -105,7 +106,7 @@ int visit_report(struct visit *v, enum report_kind kind, bool has_param, struct 
 		v->cfg.granularity = "lines";
 	if (rc)
 		return rc;
-	v->profile = profile_fork(v->views->profile);
+	v->profile = web_compare_side(v);
 	return report_new(&v->report, v->profile, kind, has_param ? web_arg(v->rq, "f") : NULL,
 			  &v->cfg, &v->notify, err);
 }

@@ -247,17 +247,38 @@ static void put_table(struct out *o, const struct page *pg, struct report *r,
 	free(rows);
 }
 
-void page_compare(const struct page *pg, struct report *r, const struct compare *c, struct out *o)
+void page_verdicts(const struct page *pg, struct out *o)
 {
-	bool cum = strcmp(r->cfg.sort, "cum") == 0;
 	struct out query;
 
 	out_init(&query, 0);
-	web_query(pg->rq, NULL, NULL, STR(""), &query);
-	out_text(o, "<section data-view=\"compare\" data-source=\"./compare.json");
+	web_query(pg->rq, "changed", "changed", STR("t"), &query);
+	out_text(o, " data-verdicts=\"./compare.json");
 	xml_escape(o, out_view(&query));
-	out_text(o, "\">\n<dl class=\"sides\">");
+	out_char(o, '"');
 	out_release(&query);
+}
+
+/* All stacks of both sides in one drawing, and then those of each in one of its own. */
+static void put_drawings(struct out *o, const struct page *pg)
+{
+	out_text(o, "<section class=\"drawings\"><h2>All stacks, by change</h2>"
+		    "<div data-view=\"flame\" data-query=\"side=both\" data-label=\"both\"");
+	page_verdicts(pg, o);
+	out_text(o, "></div>\n<h2>Side by side</h2><div class=\"pair\">"
+		    "<div><h3>Before</h3><div data-view=\"flame\" data-query=\"side=before\" "
+		    "data-label=\"before\" "
+		    "data-embedded=\"\"></div></div>"
+		    "<div><h3>After</h3><div data-view=\"flame\" data-query=\"side=after\" "
+		    "data-label=\"after\" "
+		    "data-embedded=\"\"></div></div></div></section>\n");
+}
+
+void page_compare(const struct page *pg, struct report *r, const struct compare *c, struct out *o)
+{
+	bool cum = strcmp(r->cfg.sort, "cum") == 0;
+
+	out_text(o, "<section data-view=\"compare\">\n<dl class=\"sides\">");
 	put_side(o, r, c, 0);
 	put_side(o, r, c, 1);
 	put_change(o, r, &c->total);
@@ -266,4 +287,5 @@ void page_compare(const struct page *pg, struct report *r, const struct compare 
 	put_menu(o, pg, c, cum);
 	put_table(o, pg, r, c, cum);
 	out_text(o, "</section>\n");
+	put_drawings(o, pg);
 }

@@ -65,6 +65,8 @@ void page_top(const struct page *pg, struct report *r, const char *to, struct ou
 int page_source(const struct page *pg, struct out *o, struct err *err);
 /* What changed, by 'c', which is the report's own. */
 void page_compare(const struct page *pg, struct report *r, const struct compare *c, struct out *o);
+/* An attribute of a flame graph: where it learns which functions have changed beyond chance. */
+void page_verdicts(const struct page *pg, struct out *o);
 /* A report that is text. */
 void page_text(struct str text, struct out *o);
 /* A drawing, which "<path>" with the request's parameters is. */

@@ -80,6 +80,41 @@ test("with -base the sides are still known, and other pages have the difference"
 	assert.match(await page.textContent("tbody"), /308/);
 });
 
+/** How many pixels of a drawing are rather blue, and rather orange. */
+async function tints(page, part) {
+	return page.evaluate((where) => {
+		const canvas = document.querySelectorAll('[data-view="flame"] canvas')[where];
+		const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+		let blue = 0, orange = 0;
+		for (let i = 0; i < data.length; i += 4) {
+			blue += data[i + 2] - data[i] > 20;
+			orange += data[i] - data[i + 2] > 20;
+		}
+		return { blue, orange };
+	}, part);
+}
+
+test("the drawing of both is grey where nothing changed", async ({ page }) => {
+	await page.goto(`${same}/compare`);
+	await page.waitForSelector('[data-view="flame"][data-judged="0"][data-ready]');
+	await page.waitForFunction(() => document.querySelector(".flame-legend")?.textContent.includes("chance"));
+	assert.deepEqual(await tints(page, 0), { blue: 0, orange: 0 });
+});
+
+test("the drawing of both has the colours of what changed, and each side its own drawing", async ({ page }) => {
+	await page.goto(`${changed}/compare`);
+	await page.waitForSelector('[data-view="flame"][data-judged][data-ready]');
+	await page.waitForFunction(() => document.querySelectorAll('[data-view="flame"][data-ready]').length === 3);
+	const { blue, orange } = await tints(page, 0);
+	assert.ok(blue > 500 && orange > 500, `${blue} ${orange}`);
+	assert.match(await page.textContent('.pair > :nth-child(1) .flame-note'), /1206/);
+	assert.match(await page.textContent('.pair > :nth-child(2) .flame-note'), /1423/);
+	assert.equal(await page.isVisible(".pair .flame-legend"), false);
+	assert.deepEqual(await complaints(page), []);
+	await page.locator(".pair").scrollIntoViewIfNeeded();
+	await shoot(page, "compare-drawings");
+});
+
 test("shares can be compared instead of amounts", async ({ page }) => {
 	await page.goto(`${changed}/compare`);
 	await page.click('nav[aria-label="Compared by"] >> text=shares');
