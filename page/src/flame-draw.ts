@@ -13,6 +13,7 @@ const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue
 const PADDING = 5;
 const TEXT_FROM = 22; // pixels: a frame that is narrower has no text
 const GAP_FROM = 3; // a frame that is narrower touches its neighbour
+const HATCHED = 8; // what is left out is hatched if it is wider
 const SEAM = 10; // between callers and callees
 
 /** A frame of one of the trees. */
@@ -83,8 +84,14 @@ class Measure {
 		return w;
 	}
 
+	/** The first of several names that fits, else the beginning of the last. */
+	choose(names: string[], room: number): string {
+		for (const name of names) if (this.cut(name, room) === name) return name;
+		return this.cut(names.at(-1)!, room);
+	}
+
 	/** The beginning of 'text' that fits, with three dots if that is not all. */
-	fit(text: string, room: number): string {
+	private cut(text: string, room: number): string {
 		const dots = this.width("…");
 		let used = 0, end = 0, cut = 0;
 
@@ -96,6 +103,27 @@ class Measure {
 		}
 		return text;
 	}
+}
+
+/** Without arguments, package, receiver and namespaces, one after the other. */
+export function shorten(label: string): string[] {
+	const names = [label];
+	const add = (name: string) => {
+		if (name && name !== names.at(-1)) names.push(name);
+		return names.at(-1)!;
+	};
+	let name = label;
+
+	if (name.includes("::")) {
+		name = add(name.replace(/\(.*\)( const)?$/, ""));
+		while (/<[^<>]+>/.test(name)) name = name.replace(/<[^<>]+>/g, "");
+		name = add(name);
+		add(name.slice(name.lastIndexOf("::") + 2));
+	} else {
+		name = add(name.replace(/^[\w-]+\./, ""));
+		add(name.replace(/^\(\*?[\w[\].…]+\)\.|^[A-Z]\w*\./, ""));
+	}
+	return names;
 }
 
 export class Painter {
@@ -247,11 +275,25 @@ export class Painter {
 
 	private paintText(look: Look, tree: Tree, i: number, x: number, y: number, room: number): void {
 		const place = look.places.get(tree.place(i));
-		const label = place ? place.label : "root";
+		const names = place ? this.shorter(place) : ["root"];
 		// The sign and number of a change come first: they are there even if the name is cut.
-		const text = this.measure.fit(tree.data.more ? `${tree.data.text[i]} ${label}` : label, room);
+		const text = this.measure.choose(
+			tree.data.more ? names.map((n) => `${tree.data.text[i]} ${n}`) : names, room);
 
 		if (text) this.ctx.fillText(text, x, y);
+	}
+
+	private readonly names = new Map<number, string[]>();
+
+	/** A label, and shorter ones for narrow frames. */
+	private shorter(place: Place): string[] {
+		let names = this.names.get(place.id);
+
+		if (!names) {
+			names = shorten(place.label);
+			this.names.set(place.id, names);
+		}
+		return names;
 	}
 
 	/** Callees that are too narrow, together, at the right of those that are drawn. */
@@ -264,8 +306,8 @@ export class Painter {
 		const below = tree.data.up || (look.flipped && !look.sheet.sandwich) ? y - ROW : y + ROW;
 
 		if (wide < 0.5 || left > width || left + wide < 0) return;
-		this.ctx.fillStyle = this.hatch ?? look.theme.rest;
-		this.ctx.fillRect(Math.max(0, left), below + 2, Math.min(wide, width), ROW - 4);
+		this.ctx.fillStyle = wide > HATCHED && this.hatch ? this.hatch : look.theme.pale;
+		this.ctx.fillRect(Math.max(0, left), below + 1, Math.min(wide, width) - (wide > GAP_FROM ? 1 : 0), ROW - 1);
 	}
 
 	private readonly widths = new WeakMap<Tree, Float64Array>();

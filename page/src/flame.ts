@@ -147,14 +147,14 @@ class View {
 		this.window = [0, 1];
 		this.hover = null;
 		this.hideTip();
-		this.fitHeight();
 		const tree = sheet.trees.find((t) => t.top > 0) ?? sheet.trees[0]!;
 		this.current = tree.n ? { tree, frame: this.first(tree) } : null;
-		if (this.current) this.outline.show(this.current, false);
-		this.scrollToTop();
 		this.showCrumbs();
 		this.showNote();
 		this.showControls();
+		this.fitHeight();
+		this.scrollToTop();
+		if (this.current) this.outline.show(this.current, false);
 		this.drawNow();
 		this.root.dataset["ready"] = this.state.zoom || "all";
 	}
@@ -169,9 +169,9 @@ class View {
 		const y = this.rows.y(this.current.tree, this.current.tree.level(this.current.frame));
 		const height = this.scroller.clientHeight;
 
-		if (this.rows.sandwich || this.state.flipped) this.scroller.scrollTop = y - height + 4 * ROW;
-		else this.scroller.scrollTop = Math.max(0, y - 3 * ROW);
 		if (this.rows.sandwich) this.scroller.scrollTop = y - height / 2;
+		else if (this.state.flipped) this.scroller.scrollTop = y - height + 4 * ROW;
+		else this.scroller.scrollTop = y - 3 * ROW;
 	}
 
 	private showControls(): void {
@@ -212,8 +212,9 @@ class View {
 			this.note.textContent = "There are no samples with a value to show.";
 			return;
 		}
-		this.note.textContent = `${counted(frames, "frame")} of ${data.text} in all` +
-			(narrow ? `; ${counted(narrow, "callee")} narrower than half a pixel left out (hatched): zoom in to see them.` : ".");
+		const { text, value } = trees[0]!.data, top = trees[0]!.top;
+		this.note.textContent = `${text[top]} (${percent(value[top]!, data.total)}) of ${data.text} in ${counted(frames, "frame")}` +
+			(narrow ? `; ${counted(narrow, "callee")} narrower than half a pixel left out (grey): zoom in to see them.` : ".");
 	}
 
 	private showCrumbs(): void {
@@ -662,7 +663,9 @@ class View {
 		const was = this.width;
 
 		if (!this.sheet) return;
+		const atEnd = this.scroller.scrollTop + this.scroller.clientHeight >= this.scroller.scrollHeight - 1;
 		this.fitHeight();
+		if (atEnd && this.state.flipped) this.scroller.scrollTop = this.scroller.scrollHeight;
 		this.drawNow();
 		// More room shows more frames.
 		if (this.width > was * 1.1) void this.load().then((s) => s && this.show(s));
