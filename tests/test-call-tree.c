@@ -1,0 +1,400 @@
+/*
+ * test-call-tree.c - sorted stacks tell what a table of all frames would
+ *
+ * Random stacks of few names, so that many begin alike, repeat themselves and end inside one
+ * another; what is said of a frame is compared with what counting by hand gives.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/err.h"
+#include "base/out.h"
+#include "base/xalloc.h"
+#include "profile/legacy-folded.h"
+#include "profile/profile.h"
+#include "report/call-tree.h"
+#include "report/report.h"
+#include "ui/options.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST = 400, DEEPEST = 10, NAMES = 3 };
+
+/* Stacks as text, "a;b;a", and what each is worth. */
+struct stacks_text {
+	char text[MOST][2 * DEEPEST + 1];
+	int value[MOST];
+	size_t n;
+};
+
+static uint32_t dice;
+
+static uint32_t throw_dice(uint32_t sides)
+{
+	dice = dice * 1664525u + 1013904223u;
+	return (dice >> 8) % sides;
+}
+
+static void make_stacks(struct stacks_text *s, uint32_t seed, size_t n)
+{
+	dice = seed;
+	s->n = n;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t depth = 1 + throw_dice(DEEPEST);
+		char *at = s->text[i];
+
+		for (uint32_t k = 0; k < depth; k++) {
+			*at++ = (char)('a' + throw_dice(NAMES));
+			*at++ = ';';
+		}
+		at[-1] = '\0';
+		s->value[i] = 1 + (int)throw_dice(50);
+	}
+}
+
+struct fixture {
+	struct profile *p;
+	struct report *r;
+	struct call_tree t;
+};
+
+static void plant(struct fixture *f, const struct stacks_text *s, double narrowest)
+{
+	struct config cfg;
+	struct err err = { "" };
+	struct out o;
+
+	out_init(&o, 0);
+	for (size_t i = 0; i < s->n; i++)
+		out_printf(&o, "%s %d\n", s->text[i], s->value[i]);
+	if (folded_parse(out_view(&o), &f->p, &err))
+		fail_msg("%s", err.msg);
+	out_release(&o);
+	config_init(&cfg);
+	if (report_new(&f->r, f->p, REPORT_FLAME, NULL, &cfg, NULL, &err))
+		fail_msg("%s", err.msg);
+	call_tree_init(&f->t, f->r, narrowest);
+}
+
+static void fell(struct fixture *f)
+{
+	call_tree_release(&f->t);
+	report_free(f->r);
+	profile_free(f->p);
+}
+
+static char name_of(const struct fixture *f, uint32_t place)
+{
+	return *profile_str(f->r->v, f->t.nodes.info[place].name).p;
+}
+
+/* "a;b;a" of the frames that lead to frame 'i', and itself. */
+static void path_of(const struct fixture *f, const struct call_frames *all, size_t i, char *path)
+{
+	uint32_t level = all->at[i].at.level;
+
+	path[0] = '\0';
+	if (level == 0)
+		return;
+	path[2 * level - 1] = '\0';
+	for (uint32_t at = (uint32_t)i; at != NONE && level; at = all->at[at].caller, level--) {
+		path[2 * level - 2] = name_of(f, all->at[at].place);
+		if (level > 1)
+			path[2 * level - 3] = ';';
+	}
+}
+
+static bool is_below(const char *stack, const char *path)
+{
+	size_t n = strlen(path);
+
+	return n == 0 || (strncmp(stack, path, n) == 0 && (stack[n] == ';' || stack[n] == '\0'));
+}
+
+static void assert_worth(const struct stacks_text *s, const char *path, const struct weight *w)
+{
+	int64_t cum = 0, flat = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (is_below(s->text[i], path))
+			cum += s->value[i];
+		if (strcmp(s->text[i], path) == 0)
+			flat += s->value[i];
+	}
+	assert_int_equal(w->cum, cum);
+	assert_int_equal(w->flat, flat);
+}
+
+static void show_all(const struct call_tree *t, struct call_range top, struct call_frames *all)
+{
+	static const struct call_limits none = { 0, SIZE_MAX, NONE };
+
+	call_tree_show(t, top, &none, all);
+}
+
+/* How many different beginnings the stacks have: frames of the tree, without its root. */
+static size_t count_beginnings(const struct stacks_text *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		for (size_t end = 1; end <= strlen(s->text[i]); end += 2) {
+			bool seen = false;
+
+			for (size_t k = 0; k < i && !seen; k++)
+				seen = strlen(s->text[k]) >= end &&
+				       strncmp(s->text[k], s->text[i], end) == 0;
+			n += !seen;
+		}
+	}
+	return n;
+}
+
+/* ------------------------------------------------------------------ cases */
+
+static void every_frame_is_worth_the_stacks_that_begin_with_it(void **state)
+{
+	(void)state;
+	for (uint32_t seed = 1; seed <= 20; seed++) {
+		struct stacks_text s;
+		struct call_frames all;
+		struct fixture f;
+		char path[2 * DEEPEST + 2];
+
+		make_stacks(&s, seed, seed * 20);
+		plant(&f, &s, 0);
+		show_all(&f.t, call_tree_root(&f.t), &all);
+		assert_int_equal(all.n, count_beginnings(&s) + 1);
+		for (size_t i = 0; i < all.n; i++) {
+			path_of(&f, &all, i, path);
+			assert_worth(&s, path, &all.at[i].w);
+			assert_int_equal(all.at[i].hidden, 0);
+		}
+		free(all.at);
+		fell(&f);
+	}
+}
+
+static void what_is_left_out_is_counted(void **state)
+{
+	struct stacks_text s;
+	struct call_frames all, few, most;
+	struct call_limits wide = { 100, SIZE_MAX, NONE }, some = { 0, 40, NONE };
+	struct fixture f;
+	size_t callees = 0, hidden = 0;
+
+	(void)state;
+	make_stacks(&s, 7, MOST);
+	plant(&f, &s, 0);
+	show_all(&f.t, call_tree_root(&f.t), &all);
+	call_tree_show(&f.t, call_tree_root(&f.t), &wide, &few);
+	call_tree_show(&f.t, call_tree_root(&f.t), &some, &most);
+	for (size_t i = 0; i < few.n; i++) {
+		assert_true(few.at[i].more >= 100);
+		callees += few.at[i].callees;
+		hidden += few.at[i].hidden;
+	}
+	assert_int_equal(hidden, few.narrow);
+	assert_int_equal(callees, few.n - 1 + hidden);
+	assert_true(few.n > 10 && few.n < all.n);
+	assert_int_equal(most.n, 40);
+	assert_true(most.over_the_top);
+	for (size_t i = 1; i < most.n; i++) {
+		assert_true(most.at[i].caller < i);
+		assert_true(most.at[i].more >= most.narrowest);
+	}
+	free(all.at);
+	free(few.at);
+	free(most.at);
+	fell(&f);
+}
+
+static void a_tree_that_is_not_looked_into_shows_the_same_wide_frames(void **state)
+{
+	struct stacks_text s;
+	struct call_frames whole, pruned;
+	struct fixture f, g;
+	struct call_limits wide;
+	double all = 0;
+
+	(void)state;
+	make_stacks(&s, 11, MOST);
+	plant(&f, &s, 0);
+	plant(&g, &s, 0.02);
+	for (size_t i = 0; i < s.n; i++)
+		all += s.value[i];
+	wide = (struct call_limits){ 0.02 * all, SIZE_MAX, NONE };
+	call_tree_show(&f.t, call_tree_root(&f.t), &wide, &whole);
+	call_tree_show(&g.t, call_tree_root(&g.t), &wide, &pruned);
+	assert_true(whole.n > 5);
+	assert_int_equal(whole.n, pruned.n);
+	for (size_t i = 0; i < whole.n; i++) {
+		assert_int_equal(whole.at[i].place, pruned.at[i].place);
+		assert_int_equal(whole.at[i].w.cum, pruned.at[i].w.cum);
+		assert_int_equal(whole.at[i].w.flat, pruned.at[i].w.flat);
+		assert_int_equal(whole.at[i].hidden, pruned.at[i].hidden);
+	}
+	free(whole.at);
+	free(pruned.at);
+	fell(&f);
+	fell(&g);
+}
+
+static void any_frame_can_be_on_top(void **state)
+{
+	struct stacks_text s;
+	struct call_frames all;
+	struct fixture f;
+
+	(void)state;
+	make_stacks(&s, 3, 100);
+	plant(&f, &s, 0);
+	show_all(&f.t, call_tree_root(&f.t), &all);
+	for (size_t i = 0; i < all.n; i++) {
+		struct call_range at = all.at[i].at;
+		struct call_range again = call_tree_range(&f.t, at.to - 1, at.level);
+		struct call_frames below;
+
+		if (at.level)
+			assert_memory_equal(&at, &again, sizeof(at));
+		show_all(&f.t, at, &below);
+		for (size_t k = 0; k < below.n; k++) {
+			assert_int_equal(below.at[k].place, all.at[i + k].place);
+			assert_int_equal(below.at[k].w.cum, all.at[i + k].w.cum);
+		}
+		assert_true(i + below.n == all.n || all.at[i + below.n].at.level <= at.level);
+		free(below.at);
+	}
+	free(all.at);
+	fell(&f);
+}
+
+/* Per place: it is called 'name'. */
+static uint8_t *hits_of(const struct fixture *f, char name)
+{
+	uint8_t *hit = mem_zeroed(f->t.nodes.n, 1);
+
+	for (uint32_t i = 0; i < f->t.nodes.n; i++)
+		hit[i] = name_of(f, i) == name;
+	return hit;
+}
+
+/* The stacks from the first 'name' on, or from before it back to the root. */
+static void turn_stacks(const struct stacks_text *s, char name, bool up, struct stacks_text *to)
+{
+	to->n = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		const char *first = strchr(s->text[i], name);
+		char *at = to->text[to->n];
+
+		if (!first)
+			continue;
+		to->value[to->n++] = s->value[i];
+		if (!up) {
+			snprintf(at, sizeof(to->text[0]), "%s", first);
+			continue;
+		}
+		for (const char *c = first - 2; c >= s->text[i]; c -= 2) {
+			*at++ = *c;
+			*at++ = ';';
+		}
+		at[at == to->text[to->n - 1] ? 0 : -1] = '\0';
+	}
+}
+
+static void assert_turned(const struct fixture *f, const struct call_tree *t,
+			  const struct stacks_text *s)
+{
+	struct call_frames all;
+	char path[2 * DEEPEST + 2];
+
+	show_all(t, call_tree_root(t), &all);
+	assert_true(all.n > 2);
+	for (size_t i = 0; i < all.n; i++) {
+		path_of(f, &all, i, path);
+		assert_worth(s, path, &all.at[i].w);
+	}
+	free(all.at);
+}
+
+static void callers_and_callees_count_a_stack_once(void **state)
+{
+	(void)state;
+	for (uint32_t seed = 1; seed <= 10; seed++) {
+		struct stacks_text s, turned;
+		struct call_tree callers, callees;
+		struct fixture f;
+		uint8_t *hit;
+
+		make_stacks(&s, seed, 150);
+		plant(&f, &s, 0);
+		hit = hits_of(&f, 'b');
+		call_tree_around(&f.t, hit, &callers, &callees);
+		turn_stacks(&s, 'b', true, &turned);
+		assert_turned(&f, &callers, &turned);
+		turn_stacks(&s, 'b', false, &turned);
+		assert_turned(&f, &callees, &turned);
+		call_tree_release(&callers);
+		call_tree_release(&callees);
+		free(hit);
+		fell(&f);
+	}
+}
+
+static void what_is_found_is_counted_once(void **state)
+{
+	struct stacks_text s;
+	struct fixture f;
+	uint8_t *hit;
+	int64_t with_c = 0;
+
+	(void)state;
+	make_stacks(&s, 5, MOST);
+	plant(&f, &s, 0);
+	hit = hits_of(&f, 'c');
+	for (size_t i = 0; i < s.n; i++)
+		with_c += strchr(s.text[i], 'c') ? s.value[i] : 0;
+	assert_int_equal(call_tree_count(&f.t, hit, 0, f.t.n).cum, with_c);
+	assert_int_equal(call_tree_count(&f.t, hit, 3, 3).cum, 0);
+	free(hit);
+	fell(&f);
+}
+
+static void nothing_is_a_tree_too(void **state)
+{
+	struct stacks_text s = { .n = 1, .text = { "a;b" }, .value = { 0 } };
+	struct call_frame root;
+	struct call_frames all;
+	struct fixture f;
+
+	(void)state;
+	plant(&f, &s, 0);
+	assert_int_equal(f.t.n, 0);
+	call_tree_frame(&f.t, call_tree_root(&f.t), &root);
+	assert_int_equal(root.w.cum, 0);
+	show_all(&f.t, call_tree_root(&f.t), &all);
+	assert_int_equal(all.n, 0);
+	free(all.at);
+	fell(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_frame_is_worth_the_stacks_that_begin_with_it),
+		cmocka_unit_test(what_is_left_out_is_counted),
+		cmocka_unit_test(a_tree_that_is_not_looked_into_shows_the_same_wide_frames),
+		cmocka_unit_test(any_frame_can_be_on_top),
+		cmocka_unit_test(callers_and_callees_count_a_stack_once),
+		cmocka_unit_test(what_is_found_is_counted_once),
+		cmocka_unit_test(nothing_is_a_tree_too),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
