@@ -401,7 +401,9 @@ class View {
 		try {
 			const answer = await ask("flame-search.json", { ...this.extra, q: pattern, z: this.state.zoom, p: this.state.pivot },
 				this.searching.signal);
-			this.found = await answer.json() as Found;
+			const found = await answer.json() as Found | { error: string };
+			if ("error" in found) throw new Error(found.error);
+			this.found = found;
 			this.search.removeAttribute("aria-invalid");
 			this.showFound(this.found);
 		} catch (e) {
@@ -474,7 +476,7 @@ class View {
 
 	private facts({ tree, frame }: Spot): string[] {
 		const d = tree.data, total = this.sheet!.data.total;
-		const sign = d.more && d.value[frame]! > 0 ? "+" : "";
+		const sign = !d.more || !d.value[frame] ? "" : d.value[frame]! > 0 ? "+" : "-";
 		const facts = [`${d.text[frame]} (${sign}${percent(d.value[frame]!, total)})`];
 		const caller = tree.caller[frame]!;
 

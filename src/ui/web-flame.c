@@ -359,15 +359,19 @@ static void send_found(struct visit *v)
 
 	if (rc == 0 && *pattern)
 		rc = find_pivot(s, pattern, &err);
-	if (rc == 0)
-		rc = find_hits(s, web_arg(v->rq, "q"), &hit, &n, &err);
 	if (rc) {
 		refuse(v, &err);
 		return;
 	}
+	v->reply->type = "application/json";
+	if (find_hits(s, web_arg(v->rq, "q"), &hit, &n, &err) != 0) {
+		json_open(&j, NULL, '{');
+		json_string(&j, "error", str_of(err.msg));
+		json_close(&j, '}');
+		return;
+	}
 	t = *pattern ? &s->pivot.callees : &s->tree;
 	top = find_top(&s->captions, t, *pattern ? "" : web_arg(v->rq, "z"));
-	v->reply->type = "application/json";
 	json_open(&j, NULL, '{');
 	json_int(&j, "functions", (int64_t)n);
 	put_found(&j, "all", s->r, call_tree_count(t, hit, 0, t->n));

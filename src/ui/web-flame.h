@@ -29,7 +29,8 @@ int web_flame_page(struct visit *v, const struct page *pg, struct err *err);
  *The hash tells it wherever its stacks are, which are only tried first.
  */
 void web_flame_data(struct visit *v);
-/* "q": which places match, and what the stacks with them are worth. */
+/* "q": which places match, and what the stacks with them are worth; or an "error", as of somebody
+ * who is still typing. */
 void web_flame_search(struct visit *v);
 /* "place": its name, however long it is. */
 void web_flame_name(struct visit *v);
