@@ -62,13 +62,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)elf_read_symbols(f, NULL);
 	n = choose(f, addresses);
 	require(elf_resolve(f, NULL, addresses, n, &out, NULL) == 0);
-	require(out.n == n && out.first[0] == 0);
+	require(out.n == n);
 	for (size_t i = 0; i < n; i++)
-		require(out.first[i] <= out.first[i + 1]);
-	for (size_t i = 0; i < out.first[n]; i++)
-		require(out.frames[i].function < out.nfunctions);
-	for (size_t i = 0; i < out.nfunctions; i++)
-		use_function(&out.functions[i]);
+		for (uint32_t k = 0; k < out.at[i].n; k++)
+			use_function(out.at[i].frames[k].function);
+	for (size_t i = 0; i < out.nparts; i++)
+		for (size_t k = 0; k < out.parts[i].n; k++)
+			use_function(&out.parts[i].list[k]);
 	elf_frames_release(&out);
 	return 0;
 }

@@ -36,7 +36,6 @@ enum {
 	DIGIT_BITS = 11,
 	DIGITS = 1 << DIGIT_BITS,
 	INPUT_MAX = 1 << 30,
-	AHEAD = 8,     /* frames, for memory to come near */
 	PRINTED = 512, /* addresses at a time */
 	CACHE_LINE = 64,
 	NAME_MOST = 256, /* bytes of a name that are asked for */
@@ -185,27 +184,26 @@ static void prefetch_name(struct str name)
 		__builtin_prefetch(name.p + at);
 }
 
-/* What is printed a few frames later: the function, then its name. */
-static void look_ahead(const struct elf_frames *all, size_t k)
+static void print_found(struct out *o, const struct elf_place *at)
 {
-	size_t end = all->first[all->n];
+	for (uint32_t k = 0; k < at->n; k++) {
+		const struct elf_frame *f = &at->frames[k];
+		const struct elf_function *in = f->function;
 
-	if (k + 2 * AHEAD < end)
-		__builtin_prefetch(&all->functions[all->frames[k + 2 * AHEAD].function]);
-	if (k + AHEAD < end)
-		prefetch_name(all->functions[all->frames[k + AHEAD].function].name);
-}
-
-static void print_found(struct out *o, const struct elf_frames *all, size_t i)
-{
-	for (size_t k = all->first[i]; k < all->first[i + 1]; k++) {
-		const struct elf_frame *f = &all->frames[k];
-		const struct elf_function *in = &all->functions[f->function];
-
-		look_ahead(all, k);
 		print_frame(o, (struct shown){ in->name, in->file, f->line, f->column,
 					       in->start_line });
 	}
+}
+
+/* What is printed for the next addresses: the frames, then the functions, then their names. */
+static void look_ahead(const struct elf_place *at, size_t left)
+{
+	if (left > 3 && at[3].n)
+		__builtin_prefetch(at[3].frames);
+	for (uint32_t k = 0; left > 2 && k < at[2].n; k++)
+		__builtin_prefetch(at[2].frames[k].function);
+	for (uint32_t k = 0; left > 1 && k < at[1].n; k++)
+		prefetch_name(at[1].frames[k].function->name);
 }
 
 static void print_table(struct out *o, const struct frame_table *t, size_t at)
@@ -228,7 +226,8 @@ static void print_part(const struct answer *a, size_t from, struct out *o)
 	for (size_t i = from; i < from + PRINTED && i < a->l->n; i++) {
 		print_address(o, a->l->v[i]);
 		if (!t) {
-			print_found(o, a->frames, i);
+			look_ahead(&a->frames->at[i], a->l->n - i);
+			print_found(o, &a->frames->at[i]);
 			continue;
 		}
 		while (t->addresses[at] < a->l->v[i])

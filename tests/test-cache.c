@@ -27,17 +27,21 @@ static char dir[64], folder[80];
 
 /* Three addresses: one of two frames, one of none, one of one. */
 static const uint64_t addresses[] = { 0x1000, 0x2000, UINT64_MAX };
-static uint32_t first[] = { 0, 2, 2, 3 };
+static const uint32_t first[] = { 0, 2, 2, 3 };
 static struct elf_function functions[] = {
-	{ STR("_ZN1a5innerEv"), STR("/src/a.h"), 1 },
-	{ STR("outer@@V_1"), STR("/src/a.c"), 60000 },
-	{ STR("outer"), STR(""), 0 },
-	{ STR("outer"), STR(""), 0 },
+	{ .name = STR("_ZN1a5innerEv"), .file = STR("/src/a.h"), .start_line = 1 },
+	{ .name = STR("outer@@V_1"), .file = STR("/src/a.c"), .start_line = 60000 },
+	{ .name = STR("outer"), .file = STR("") },
+	{ .name = STR("outer"), .file = STR("") },
 };
-static struct elf_frame frames[] = { { 0, 3, 4 }, { 1, 70000, 0 }, { 3, 0, 0 } };
-static const struct elf_frames found = {
-	.frames = frames, .first = first, .n = 3, .functions = functions, .nfunctions = 4
+static struct elf_functions parts[] = { { functions, 1 }, { functions + 1, 3 } };
+static struct elf_frame frames[] = {
+	{ &functions[0], 3, 4 },
+	{ &functions[1], 70000, 0 },
+	{ &functions[3], 0, 0 },
 };
+static struct elf_place places[] = { { frames, 2 }, { 0 }, { frames + 2, 1 } };
+static const struct elf_frames found = { .at = places, .n = 3, .parts = parts, .nparts = 2 };
 static const struct frame_table nothing;
 static struct out made;
 
@@ -142,14 +146,15 @@ static void what_was_stored_comes_back(void **state)
 static void what_is_new_is_put_between_what_is_old(void **state)
 {
 	static const uint64_t more[] = { 0xfff, 0x1001, 0x3000 };
-	static uint32_t each[] = { 0, 1, 2, 3 };
-	struct elf_function with[] = { functions[0],
-				       functions[1],
-				       { STR("new"), STR("/src/b.c"), 1 } };
-	struct elf_frame f[] = { frames[1], { 2, 1, 1 }, frames[0] };
-	struct elf_frames fresh = {
-		.frames = f, .first = each, .n = 3, .functions = with, .nfunctions = 3
+	struct elf_function with[] = {
+		functions[0],
+		functions[1],
+		{ .name = STR("new"), .file = STR("/src/b.c"), .start_line = 1 },
 	};
+	struct elf_functions part = { with, 3 };
+	struct elf_frame f[] = { { &with[1], 70000, 0 }, { &with[2], 1, 1 }, { &with[0], 3, 4 } };
+	struct elf_place at[] = { { f, 1 }, { f + 1, 1 }, { f + 2, 1 } };
+	struct elf_frames fresh = { .at = at, .n = 3, .parts = &part, .nparts = 1 };
 	struct frame_table old, t;
 	struct out o;
 
@@ -173,8 +178,7 @@ static void what_is_new_is_put_between_what_is_old(void **state)
 
 static void nothing_is_a_table_too(void **state)
 {
-	static uint32_t zero;
-	struct elf_frames none = { .first = &zero };
+	struct elf_frames none = { 0 };
 	struct frame_table t;
 	struct out o;
 

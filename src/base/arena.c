@@ -157,6 +157,27 @@ void *arena_alloc_sparse(struct arena *a, size_t n, size_t size)
 	return alloc_alone(a, bytes, true);
 }
 
+static struct arena_block *add_block(struct arena *a, size_t size)
+{
+	struct arena_block *b = new_block(a, size, false, false);
+
+	if (b) {
+		b->next = a->blocks;
+		a->blocks = b;
+	}
+	return b;
+}
+
+void arena_expect(struct arena *a, size_t bytes)
+{
+	size_t size = HUGE_BLOCK;
+
+	while (size < bytes && size < LAST_BLOCK)
+		size *= 2;
+	if (bytes >= HUGE_BLOCK)
+		(void)add_block(a, size);
+}
+
 void *arena_alloc(struct arena *a, size_t n, size_t size)
 {
 	struct arena_block *b = a->blocks;
@@ -172,11 +193,9 @@ void *arena_alloc(struct arena *a, size_t n, size_t size)
 		grow = b && b->size <= LAST_BLOCK / 2 ? b->size * 2 : b ? LAST_BLOCK : FIRST_BLOCK;
 		while (grow < bytes + 64)
 			grow *= 2;
-		b = new_block(a, grow, false, false);
+		b = add_block(a, grow);
 		if (!b)
 			return NULL;
-		b->next = a->blocks;
-		a->blocks = b;
 	}
 	mem = (char *)b + b->used;
 	b->used += bytes;

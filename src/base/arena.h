@@ -32,6 +32,9 @@ void *arena_alloc(struct arena *a, size_t n, size_t size);
  */
 void *arena_alloc_sparse(struct arena *a, size_t n, size_t size);
 
+/* Says that 'bytes' will be asked for, in pieces: large pages are worth it then. */
+void arena_expect(struct arena *a, size_t bytes);
+
 /*
  * arena_grow() makes the array 'mem' of 'n' objects one of 'more', whose new part is zeroed; it may
  * move.  A large one is not copied.  NULL when over budget, and then 'mem' is as it was.

@@ -18,7 +18,7 @@
 enum { GROWTH_MAX = 32, ROOM_LEAST = 64 << 20 };
 
 /* A mapping that is smaller than this is not worth a thread; pages of any machine fit the other. */
-enum { UNMAP_ALONE = 64 << 20, UNMAP_ALIGN = 2 << 20 };
+enum { FORGET_ALONE = 64 << 20, FORGET_ALIGN = 2 << 20 };
 
 enum { COMPRESSED_ZLIB = 1, COMPRESSED_ZSTD = 2 };
 
@@ -35,27 +35,20 @@ struct packed {
 bool image_open(struct image *im, struct elf_file *f)
 {
 	GElf_Ehdr h;
-	void *p;
 
-	*im = (struct image){ .f = f, .p = f->bytes, .n = f->size };
+	*im = (struct image){ .f = f, .n = f->size };
 	if (!f->calls->gelf_getehdr(f->elf, &h) || h.e_ident[EI_DATA] != ELFDATA2LSB)
 		return false;
 	im->room = (uint64_t)f->size * GROWTH_MAX + ROOM_LEAST;
-	if (im->p)
-		return true;
-	p = mmap(NULL, f->size, PROT_READ, MAP_PRIVATE, f->fd, 0);
-	if (p == MAP_FAILED)
-		return false;
-	im->p = p;
-	im->mapped = true;
-	return true;
+	im->p = elf_bytes(f);
+	return im->p != NULL;
 }
 
-/* Giving back what was looked at takes long, too: each thread gives back some of it. */
+/* Giving back what was looked at takes long: each thread gives back some of it. */
 static void forget_some(int i, void *ctx)
 {
 	const struct image *im = ctx;
-	size_t share = (im->n / (size_t)par_width() / UNMAP_ALIGN + 1) * UNMAP_ALIGN;
+	size_t share = (im->n / (size_t)par_width() / FORGET_ALIGN + 1) * FORGET_ALIGN;
 	size_t from = (size_t)i * share;
 
 	if (from < im->n)
@@ -64,19 +57,12 @@ static void forget_some(int i, void *ctx)
 }
 
 /* Only one thread at a time can unmap anything; pages can be forgotten by several. */
-static void unmap(struct image *im)
-{
-	if (im->n >= UNMAP_ALONE)
-		par_run(par_width(), forget_some, im);
-	munmap((void *)im->p, im->n);
-}
-
 void image_release(struct image *im)
 {
 	for (size_t i = 0; i < im->ninflated; i++)
 		free(im->inflated[i]);
-	if (im->mapped)
-		unmap(im);
+	if (im->f && im->f->mapped && im->n >= FORGET_ALONE)
+		par_run(par_width(), forget_some, im);
 	*im = (struct image){ 0 };
 }
 

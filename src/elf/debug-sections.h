@@ -17,8 +17,7 @@ struct image {
 	struct elf_file *f; /* not owned */
 	const uint8_t *p;
 	size_t n;
-	bool mapped; /* private, as what follows */
-	void *inflated[IMAGE_INFLATED];
+	void *inflated[IMAGE_INFLATED]; /* private, as what follows */
 	size_t ninflated;
 	uint64_t room; /* how much may still be inflated */
 };

@@ -172,6 +172,20 @@ static int by_code(const void *x, const void *y)
 	return (a->code > b->code) - (a->code < b->code);
 }
 
+/* The next abbreviation; its code is 0 behind the last one.  False if it is damaged. */
+static bool read_abbrev(struct cursor *c, struct abbrevs *t, struct abbrev *a)
+{
+	*a = (struct abbrev){ .code = read_uleb(c), .sibling = -1, .low = -1, .high = -1 };
+	if (c->bad || a->code == 0)
+		return !c->bad;
+	a->tag = (uint16_t)read_uleb(c);
+	a->has_children = read_u8(c) != 0;
+	if (!read_forms(c, t, a))
+		return false;
+	a->kind = (uint8_t)kind_of(a);
+	return true;
+}
+
 static bool read_table(struct cursor *c, struct abbrevs *t)
 {
 	bool sorted = true;
@@ -181,17 +195,12 @@ static bool read_table(struct cursor *c, struct abbrevs *t)
 	t->cap_forms = FORMS_FIRST;
 	t->forms = mem_new(t->cap_forms, sizeof(*t->forms));
 	for (;;) {
-		struct abbrev a = { .code = read_uleb(c), .sibling = -1, .low = -1, .high = -1 };
+		struct abbrev a;
 
-		if (c->bad || t->n >= CODE_MAX)
+		if (!read_abbrev(c, t, &a) || t->n >= CODE_MAX)
 			return false;
 		if (a.code == 0)
 			break;
-		a.tag = (uint16_t)read_uleb(c);
-		a.has_children = read_u8(c) != 0;
-		if (!read_forms(c, t, &a))
-			return false;
-		a.kind = (uint8_t)kind_of(&a);
 		if (a.code < HOPS)
 			t->hops[a.code] = hop_over(&a);
 		sorted = sorted && (t->n == 0 || t->list[t->n - 1].code < a.code);
@@ -256,6 +265,15 @@ static uint64_t rehash(uint32_t value, const void *ctx)
 	return hash_offset(r->cache[value]->offset);
 }
 
+static void name_table(struct abbrevs *t, const struct dwarf_unit *u)
+{
+	t->offset = u->abbrev;
+	t->dwarf = u->dwarf;
+	t->version = u->version;
+	t->address_size = u->address_size;
+	t->is64 = u->is64;
+}
+
 /* A table that could not be read is kept as well: an empty one. */
 static struct abbrevs *read_new(struct dwarf_reader *r, const struct dwarf_unit *u)
 {
@@ -263,11 +281,7 @@ static struct abbrevs *read_new(struct dwarf_reader *r, const struct dwarf_unit 
 	struct cursor c = cursor_at(u->dwarf->s.abbrev, u->abbrev);
 	size_t before = cursor_left(&c);
 
-	t->offset = u->abbrev;
-	t->dwarf = u->dwarf;
-	t->version = u->version;
-	t->address_size = u->address_size;
-	t->is64 = u->is64;
+	name_table(t, u);
 	if (!read_table(&c, t))
 		t->n = 0;  /* nobody looks at the rest then */
 	t->cap = t->n + 1; /* there may be many small ones */
@@ -304,23 +318,37 @@ static const struct abbrevs *add_table(struct dwarf_reader *r, const struct dwar
 
 const struct abbrevs *dwarf_abbrevs(struct dwarf_reader *r, const struct dwarf_unit *u)
 {
-	const struct abbrevs *t = NULL;
+	const struct abbrevs *t;
 	struct probe at;
 
 	if (r->last && is_of(r->last, u))
 		return r->last->n ? r->last : NULL;
-	if (r->shared)
-		t = find_table(r->shared, u, &at);
-	if (!t) {
-		if (r->cached_forms > CACHE_FORMS)
-			empty_cache(r);
-		table_reserve(&r->index, rehash, r);
-		t = find_table(r, u, &at);
-	}
+	if (r->cached_forms > CACHE_FORMS)
+		empty_cache(r);
+	table_reserve(&r->index, rehash, r);
+	t = find_table(r, u, &at);
 	if (!t)
 		t = add_table(r, u, &at);
 	r->last = t;
 	return t->n ? t : NULL;
+}
+
+const struct abbrevs *dwarf_one_abbrev(struct dwarf_reader *r, const struct dwarf_unit *u,
+				       uint64_t code, struct abbrev *a)
+{
+	struct cursor c = cursor_at(u->dwarf->s.abbrev, u->abbrev);
+	size_t before = cursor_left(&c);
+	struct abbrevs *t = &r->one;
+	bool good;
+
+	name_table(t, u);
+	do {
+		t->nforms = 0;
+		t->nskips = 0;
+		good = read_abbrev(&c, t, a);
+	} while (good && a->code != 0 && a->code != code);
+	good = dwarf_pay(r, before - cursor_left(&c)) && good && a->code != 0;
+	return good ? t : NULL;
 }
 
 void dwarf_reader_init(struct dwarf_reader *r, uint64_t allowance, uint64_t code_start)
@@ -333,6 +361,8 @@ void dwarf_reader_release(struct dwarf_reader *r)
 {
 	empty_cache(r);
 	table_release(&r->index);
+	free(r->one.forms);
+	free(r->one.skips);
 	free(r->cache);
 	free(r->ranges);
 }

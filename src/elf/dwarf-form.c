@@ -191,6 +191,14 @@ bool entry_read_at(struct dwarf_reader *r, const struct dwarf_unit *u, uint64_t 
 	return a && dwarf_pay(r, 16) && entry_read(&c, t, a, u, e);
 }
 
+bool root_read(struct dwarf_reader *r, const struct dwarf_unit *u, struct root *root)
+{
+	struct cursor c = cursor_at((struct bytes){ u->dwarf->s.info.p, u->end }, u->entries);
+	const struct abbrevs *t = dwarf_one_abbrev(r, u, read_uleb(&c), &root->abbrev);
+
+	return t && !c.bad && entry_read(&c, t, &root->abbrev, u, &root->e);
+}
+
 /* ------------------------------------------------------------------ meaning */
 
 static struct str text_at(struct bytes section, uint64_t offset)

@@ -19,6 +19,8 @@ enum {
 	DEPTH_MAX = 4096, /* entries in entries */
 	FEW = 8,          /* addresses: looked at one after the other */
 	HOP_ROOM = HOP_MOST + 5,
+	SOON = 256,       /* bytes: what is so far away will be looked at soon, */
+	NEXT_PAGE = 4096, /* and this after it, which no processor foresees */
 	ALL_HOPS = 0xff & ~(1 << HOP_NONE),
 };
 
@@ -73,6 +75,8 @@ static inline void hop(struct pass *p, uint32_t hops)
 		struct hop h = p->t->hops[*at];
 		uint32_t to;
 
+		__builtin_prefetch(at + SOON);
+		__builtin_prefetch(at + NEXT_PAGE);
 		if (!(hops >> h.type & 1))
 			break;
 		if (h.type < HOP_OVER) {

@@ -79,9 +79,13 @@ static struct str text_of(const struct dwarf_unit *u, const struct entry *e, enu
 	return entry_has(e, a) ? value_text(u, &e->v[a]) : STR("");
 }
 
-bool dwarf_read_root(struct dwarf_unit *u, struct dwarf_reader *r, struct entry *root)
+/* Reads what the unit's first entry says; false if it cannot be read. */
+static bool read_root(struct dwarf_unit *u, struct dwarf_reader *r)
 {
-	if (!entry_read_at(r, u, u->entries, root))
+	struct root first;
+	const struct entry *root = &first.e;
+
+	if (!root_read(r, u, &first))
 		return false;
 	u->str_offsets_base = base_of(u, root, AT_STR_OFFSETS_BASE, 8);
 	u->addr_base = base_of(u, root, AT_ADDR_BASE, 8);
@@ -106,7 +110,6 @@ bool dwarf_read_root(struct dwarf_unit *u, struct dwarf_reader *r, struct entry 
 void dwarf_read_units(struct dwarf *d, struct dwarf_reader *r)
 {
 	struct cursor c = cursor_at(d->s.info, 0);
-	struct entry root;
 
 	while (!c.bad && cursor_left(&c) > 0) {
 		struct dwarf_unit u = { .dwarf = d, .offset = (uint64_t)(c.p - d->s.info.p) };
@@ -120,7 +123,7 @@ void dwarf_read_units(struct dwarf *d, struct dwarf_reader *r)
 		if (!read_header(&in, &u))
 			continue;
 		u.entries = (uint64_t)(in.p - d->s.info.p);
-		if (dwarf_read_root(&u, r, &root))
+		if (read_root(&u, r))
 			vec_push(d->units, d->nunits, d->cap_units, u);
 	}
 }

@@ -244,6 +244,12 @@ struct entry {
 	struct value v[AT_COUNT];
 };
 
+/* The first entry of a unit. */
+struct root {
+	struct entry e;
+	struct abbrev abbrev;
+};
+
 static inline bool entry_has(const struct entry *e, enum attribute a)
 {
 	return e->has >> a & 1;
@@ -256,12 +262,12 @@ struct dwarf_range {
 /* What a reader needs room for, and may use over and over. */
 struct dwarf_reader {
 	uint64_t allowance; /* how many more bytes and list entries may be looked at */
-	const struct dwarf_reader *shared; /* or NULL: another one, at rest, whose tables will do */
 	struct abbrevs **cache;
 	size_t ncache, cap_cache;
 	struct table index; /* into 'cache' */
 	size_t cached_forms;
 	const struct abbrevs *last;
+	struct abbrevs one;         /* of dwarf_one_abbrev() */
 	struct dwarf_range *ranges; /* of the entry read last */
 	size_t nranges, cap_ranges;
 	uint64_t code_start; /* no code lies below */
@@ -283,6 +289,13 @@ static inline bool dwarf_pay(struct dwarf_reader *r, uint64_t n)
 
 /* The abbreviations of a unit; NULL if they are damaged.  Valid until the next call. */
 const struct abbrevs *dwarf_abbrevs(struct dwarf_reader *r, const struct dwarf_unit *u);
+
+/*
+ * The abbreviation with that code alone, in '*a': for entries of units whose other ones may never
+ * be looked at.  What entry_read() needs with it, valid until the next call; NULL if there is none.
+ */
+const struct abbrevs *dwarf_one_abbrev(struct dwarf_reader *r, const struct dwarf_unit *u,
+				       uint64_t code, struct abbrev *a);
 
 const struct abbrev *abbrev_search(const struct abbrevs *t, uint64_t code);
 
@@ -319,6 +332,7 @@ static inline bool entry_skip(struct cursor *c, const struct abbrevs *t, const s
 /* Reads the entry at 'offset' of .debug_info. */
 bool entry_read_at(struct dwarf_reader *r, const struct dwarf_unit *u, uint64_t offset,
 		   struct entry *e);
+bool root_read(struct dwarf_reader *r, const struct dwarf_unit *u, struct root *root);
 
 /* Text, "" if there is none.  It lives as long as the sections. */
 struct str value_text(const struct dwarf_unit *u, const struct value *v);
@@ -341,8 +355,6 @@ bool value_reference(const struct dwarf_unit *u, const struct value *v,
 /* Finds the units of .debug_info and reads what their first entries say. */
 void dwarf_read_units(struct dwarf *d, struct dwarf_reader *r);
 const struct dwarf_unit *dwarf_unit_at(const struct dwarf *d, uint64_t offset);
-/* Reads what the unit's first entry says; false if it cannot be read. */
-bool dwarf_read_root(struct dwarf_unit *u, struct dwarf_reader *r, struct entry *root);
 /* Puts the addresses of an entry into r->ranges; what the linker threw away is left out. */
 void dwarf_read_ranges(struct dwarf_reader *r, const struct dwarf_unit *u, const struct entry *e);
 

@@ -2,7 +2,7 @@
  * elf-file.c - open a binary: headers, segments and build id
  *
  * libelf reads from the descriptor, not from a mapping: a file that shrinks while we look at it
- * is then an error and not a signal.
+ * is then an error and not a signal.  Only debug information is too much to be copied.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -240,12 +241,28 @@ int elf_open_memory(const void *bytes, size_t n, const char *path, struct elf_fi
 	return rc;
 }
 
+const uint8_t *elf_bytes(struct elf_file *f)
+{
+	void *p;
+
+	if (f->bytes)
+		return f->bytes;
+	p = mmap(NULL, f->size, PROT_READ, MAP_PRIVATE, f->fd, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	f->bytes = p;
+	f->mapped = true;
+	return p;
+}
+
 void elf_close(struct elf_file *f)
 {
 	if (!f)
 		return;
 	if (f->elf)
 		f->calls->elf_end(f->elf);
+	if (f->mapped)
+		munmap((void *)f->bytes, f->size);
 	if (f->fd >= 0)
 		close(f->fd);
 	free(f->path);

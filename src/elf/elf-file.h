@@ -44,7 +44,8 @@ struct elf_file {
 	bool has_symbols;                 /* private: they have been read */
 	const struct libelf_calls *calls; /* private, as all that follows */
 	struct Elf *elf;
-	const uint8_t *bytes; /* of elf_open_memory(), or NULL */
+	const uint8_t *bytes; /* of elf_open_memory() or elf_bytes(), or NULL */
+	bool mapped;          /* they are ours */
 	size_t size;          /* of the file, in bytes */
 	int fd;
 };
@@ -64,6 +65,12 @@ int elf_open(const char *path, struct elf_file **out, struct err *err);
 /* The same for 'n' bytes in memory, which must outlive the file; 'path' is for messages. */
 int elf_open_memory(const void *bytes, size_t n, const char *path, struct elf_file **out,
 		    struct err *err);
+
+/*
+ * All bytes of the file, mapped: NULL if that cannot be done.  They live as long as the file.  One
+ * that shrinks while we look at it kills us, so this is for files that much is read from.
+ */
+const uint8_t *elf_bytes(struct elf_file *f);
 
 /* NULL is allowed. */
 void elf_close(struct elf_file *f);

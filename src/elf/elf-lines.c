@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/par.h"
+#include "base/sort-keys.h"
 #include "base/xalloc.h"
 #include "elf/debug-file.h"
 #include "elf/dwarf-split.h"
@@ -23,9 +24,10 @@
 enum {
 	ALLOWANCE_FACTOR = 64,      /* how often the bytes of debug information may be looked at */
 	ALLOWANCE_LEAST = 64 << 20, /* and at least this many */
-	FRAMES_FIRST = 1 << 19,     /* room for so many at first, which costs nothing: large */
-	FUNCTIONS_FIRST = 1 << 17,  /* arrays are not copied when they grow */
 	FRAMES_MAX = 256,           /* at one address: the outermost ones are left out */
+	FRAMES_EACH = 1 << 12,      /* room for so many is made at a time, */
+	FUNCTIONS_EACH = 1 << 10,   /* and for so many */
+	BYTES_EACH = 64,            /* for the names and frames of an address, at least */
 	REMEMBERED_MAX = 1 << 12,   /* functions one thread keeps at hand from unit to unit */
 	BATCH = 16,                 /* names that are read side by side */
 	MANY = 1 << 12,             /* addresses: most pieces of code have one */
@@ -39,8 +41,7 @@ struct remembered {
 	uint64_t entry;
 	struct str name;
 	uint32_t line;
-	uint32_t number;  /* of the worker's functions, plus one: this one in ... */
-	const char *file; /* ... the file it was last seen in */
+	struct elf_function *function; /* in the file it was last seen in, or NULL */
 };
 
 /* A unit, and its addresses: from 'first' on in the list by unit. */
@@ -49,23 +50,20 @@ struct task {
 	size_t first, n;
 };
 
-/* The frames of an address. */
-struct found {
-	uint32_t count;
-	uint32_t worker;
-	size_t first; /* in the worker's frames */
+/* What one thread has found.  Nothing of it moves. */
+struct store {
+	struct arena *arena;
+	struct elf_frame *frames; /* room for so many: */
+	size_t room;
+	struct elf_functions last;   /* the functions that were added last; */
+	struct elf_functions *parts; /* those before */
+	size_t nparts, cap_parts;
 };
 
 /* One thread's part. */
 struct worker {
 	struct dwarf_reader r;
-	struct arena *arena;
-	struct arena scratch; /* for frames and functions */
-	struct elf_frame *frames;
-	size_t nframes, cap_frames;
-	struct elf_function *functions;
-	size_t nfunctions, cap_functions;
-	uint32_t base; /* where its functions are in the answer */
+	struct store store;
 	struct scopes scopes;
 	struct line_table lines;
 	uint32_t *innermost;       /* for each address of the unit */
@@ -75,16 +73,7 @@ struct worker {
 	size_t nknown, cap_known;
 	struct table index; /* into 'known' */
 	struct remembered nameless;
-};
-
-/* One thread's part of the answer: what it says about some of the addresses. */
-struct share {
-	size_t from, to;            /* addresses */
-	struct elf_function *extra; /* functions that no worker has */
-	size_t nextra, cap_extra;
-	uint32_t *fixes; /* frames whose functions are numbers in 'extra', for now */
-	size_t nfixes, cap_fixes;
-	uint32_t of; /* the function that the last one of 'extra' was made from, or NONE */
+	bool copies; /* names, since the file they are in is going to be closed */
 };
 
 struct resolver {
@@ -94,18 +83,14 @@ struct resolver {
 	const uint64_t *wanted;    /* addresses, as we were given them */
 	const uint64_t *addresses; /* as in 'debug.dwarf' */
 	size_t n;
-	struct found *found; /* for each address */
-	struct str *symbols; /* the same */
+	struct elf_place *at; /* of the answer: for each address */
 	struct task *tasks;
 	size_t ntasks;
 	uint32_t *order;    /* numbers of addresses, by unit */
 	uint64_t *by_unit;  /* the addresses in that order */
 	atomic_size_t next; /* task that nobody has taken yet */
 	struct worker workers[PAR_MOST];
-	struct share shares[PAR_MOST];
 	int nworkers;
-	uint32_t *first; /* of the answer, as 'frames' */
-	struct elf_frame *frames;
 	struct go_lines go;
 	bool is_go;
 };
@@ -135,6 +120,11 @@ static int by_low(const void *x, const void *y)
 	return (a->unit > b->unit) - (a->unit < b->unit);
 }
 
+static uint64_t low_of(const void *piece)
+{
+	return ((const struct piece *)piece)->low;
+}
+
 static void add_pieces(struct resolver *s, struct dwarf_reader *r, uint32_t unit, struct pieces *p)
 {
 	for (size_t i = 0; i < r->nranges; i++) {
@@ -149,18 +139,17 @@ static void add_pieces(struct resolver *s, struct dwarf_reader *r, uint32_t unit
 static void find_pieces(struct resolver *s, struct dwarf_reader *r, struct pieces *p)
 {
 	struct dwarf *d = s->debug->dwarf;
-	struct entry root;
+	struct root root;
 
 	for (size_t i = 0; i < d->nunits; i++) {
 		struct dwarf_unit *u = &d->units[i];
 
-		if (!u->has_code || !entry_read_at(r, u, u->entries, &root))
+		if (!u->has_code || !root_read(r, u, &root))
 			continue;
-		dwarf_read_ranges(r, u, &root);
+		dwarf_read_ranges(r, u, &root.e);
 		add_pieces(s, r, (uint32_t)i, p);
 	}
-	if (p->n)
-		qsort(p->list, p->n, sizeof(*p->list), by_low);
+	sort_by_key(p->list, p->n, sizeof(*p->list), low_of, by_low);
 }
 
 /* The unit of each address plus one: of the piece that started last and goes on. */
@@ -295,11 +284,7 @@ static void remember_all(struct worker *w, size_t n)
 	}
 }
 
-/*
- * Each step for all of the batch asks for the memory that the next one reads: entries, names. Names
- * are copied while they are near: they are few beside all that is in debug information, and will be
- * looked at again and again.
- */
+/* Each step for all of the batch asks for the memory that the next one reads: entries, names. */
 static void name_batch(struct worker *w, struct remembered *known, size_t n)
 {
 	struct scope_name names[BATCH];
@@ -317,7 +302,7 @@ static void name_batch(struct worker *w, struct remembered *known, size_t n)
 
 		if (!dwarf_pay(&w->r, name.n))
 			name = STR("");
-		known[i].name = xarena_str(w->arena, name);
+		known[i].name = w->copies ? xarena_str(w->store.arena, name) : name;
 		known[i].line = names[i].line;
 	}
 }
@@ -331,66 +316,80 @@ static void name_all(struct worker *w, size_t from)
 
 /* ------------------------------------------------------------------ frames */
 
-/* Makes an array of the worker's longer. */
-static void *more_of(struct worker *w, void *array, size_t *cap, size_t first, size_t size)
+/* Room for the frames of one address. */
+static struct elf_frame *room_for_frames(struct store *s)
 {
-	size_t had = *cap;
-
-	*cap = had ? 2 * had : first;
-	if (!had)
-		return xarena_sparse(&w->scratch, *cap, size);
-	return xarena_grow(&w->scratch, array, had, *cap, size);
+	if (s->room < FRAMES_MAX) {
+		s->frames = xarena(s->arena, FRAMES_EACH, sizeof(*s->frames));
+		s->room = FRAMES_EACH;
+	}
+	return s->frames;
 }
 
-static void add_frame(struct worker *w, struct elf_frame f)
+/* Says that 'n' frames are there now. */
+static struct elf_place keep_frames(struct store *s, uint32_t n)
 {
-	if (w->nframes == w->cap_frames)
-		w->frames = more_of(w, w->frames, &w->cap_frames, FRAMES_FIRST, sizeof(f));
-	w->frames[w->nframes++] = f;
+	struct elf_place at = { s->frames, n };
+
+	s->frames += n;
+	s->room -= n;
+	return at;
 }
 
-static uint32_t add_function(struct worker *w, struct elf_function f)
+static bool is_mangled(struct str name)
 {
-	if (w->nfunctions == w->cap_functions)
-		w->functions =
-			more_of(w, w->functions, &w->cap_functions, FUNCTIONS_FIRST, sizeof(f));
-	w->functions[w->nfunctions++] = f;
-	return (uint32_t)w->nfunctions;
+	return name.n >= 2 && name.p[0] == '_' && (name.p[1] == 'Z' || name.p[1] == 'R');
+}
+
+static struct elf_function *add_function(struct store *s, struct elf_function f)
+{
+	struct elf_functions *to = &s->last;
+
+	if (to->n == FUNCTIONS_EACH) {
+		vec_push(s->parts, s->nparts, s->cap_parts, *to);
+		*to = (struct elf_functions){ 0 };
+	}
+	if (!to->list)
+		to->list = xarena(s->arena, FUNCTIONS_EACH, sizeof(f));
+	f.is_mangled = is_mangled(f.name);
+	to->list[to->n] = f;
+	return &to->list[to->n++];
 }
 
 /* A frame of a function: from the line table, or from where the next one in was called. */
-static void place_frame(struct worker *w, struct remembered *k, const struct line_place *at)
+static struct elf_frame place_frame(struct worker *w, struct remembered *k,
+				    const struct line_place *at)
 {
-	struct str file = at->known ? line_file_path(&w->lines, at->file, w->arena) : STR("");
+	struct str file = STR("");
 
-	if (k->number == 0 || k->file != file.p) {
-		k->number = add_function(w, (struct elf_function){ k->name, file, k->line });
-		k->file = file.p;
-	}
-	add_frame(w, (struct elf_frame){ k->number - 1, at->line, at->column });
+	if (at->known)
+		file = line_file_path(&w->lines, at->file, w->store.arena);
+	if (!k->function || k->function->file.p != file.p)
+		k->function = add_function(
+			&w->store, (struct elf_function){
+					   .name = k->name, .file = file, .start_line = k->line });
+	return (struct elf_frame){ k->function, at->line, at->column };
 }
 
-/* The frames of one address, innermost first; how many there are. */
-static uint32_t add_frames(struct worker *w, uint32_t scope, const struct line_place *place)
+/* The frames of one address, innermost first. */
+static struct elf_place add_frames(struct worker *w, uint32_t scope, const struct line_place *place)
 {
+	struct elf_frame *to = room_for_frames(&w->store);
 	struct line_place at = *place;
 	uint32_t n = 0;
 
-	if (scope == 0 && place->known) {
-		place_frame(w, &w->nameless, place);
-		return 1;
-	}
+	if (scope == 0 && place->known)
+		to[n++] = place_frame(w, &w->nameless, place);
 	while (scope && n < FRAMES_MAX && dwarf_pay(&w->r, 1)) {
 		const struct scope *s = &w->scopes.list[scope - 1];
 
 		if (s->function == 0)
 			break;
-		place_frame(w, &w->known[s->function - 1], &at);
-		n++;
+		to[n++] = place_frame(w, &w->known[s->function - 1], &at);
 		at = (struct line_place){ s->call_file, s->call_line, s->call_column, true };
 		scope = s->parent;
 	}
-	return n;
+	return keep_frames(&w->store, n);
 }
 
 static void make_room(struct worker *w, size_t n)
@@ -416,20 +415,16 @@ static void do_task(struct resolver *s, int worker, const struct task *t)
 	if (t->unit->has_lines)
 		dwarf_read_lines(&w->r, t->unit, addresses, t->n, &w->lines, w->places);
 	split_open(&split, t->unit, s->debug->dwarf_path, &w->r);
+	w->copies = split.unit != t->unit;
 	dwarf_read_scopes(&w->r, split.unit, addresses, t->n, &w->scopes, w->innermost);
 	if (w->nknown > REMEMBERED_MAX)
 		forget(w);
 	known = w->nknown;
 	remember_all(w, t->n);
 	name_all(w, known);
-	for (size_t i = 0; i < t->n; i++) {
-		struct found *f = &s->found[s->order[t->first + i]];
-
-		f->worker = (uint32_t)worker;
-		f->first = w->nframes;
-		f->count = add_frames(w, w->innermost[i], &w->places[i]);
-	}
-	if (split.unit != t->unit)
+	for (size_t i = 0; i < t->n; i++)
+		s->at[s->order[t->first + i]] = add_frames(w, w->innermost[i], &w->places[i]);
+	if (w->copies)
 		forget(w); /* what they are known by goes with the file */
 	split_close(&split);
 }
@@ -449,15 +444,13 @@ static void work(int i, void *ctx)
 
 /* ------------------------------------------------------------------ the answer */
 
-enum { NO_FUNCTION = UINT32_MAX };
-
 /* The function at an address that debug information does not know; false if there is none. */
-static bool plain_function(const struct resolver *s, size_t i, struct elf_function *f,
-			   uint32_t *line)
+static bool plain_function(const struct resolver *s, size_t i, struct str symbol,
+			   struct elf_function *f, uint32_t *line)
 {
 	struct go_line at;
 
-	*f = (struct elf_function){ .name = s->symbols[i], .file = STR("") };
+	*f = (struct elf_function){ .name = symbol, .file = STR("") };
 	*line = 0;
 	if (s->is_go && go_lines_find(&s->go, s->wanted[i], &at)) {
 		f->name = at.function;
@@ -467,44 +460,9 @@ static bool plain_function(const struct resolver *s, size_t i, struct elf_functi
 	return f->name.n != 0;
 }
 
-/* Looks for the symbols of a share's addresses, and counts the frames of each. */
-static void find_symbols(int i, void *ctx)
-{
-	struct resolver *s = ctx;
-	const struct share *h = &s->shares[i];
-	struct debug_symbols at = { 0 };
-	struct elf_function ignored;
-	uint32_t line;
-
-	for (size_t k = h->from; k < h->to; k++) {
-		s->symbols[k] = debug_find_symbol(s->debug, s->wanted[k], &at);
-		s->first[k + 1] = s->found[k].count;
-		if (s->found[k].count == 0)
-			s->first[k + 1] = plain_function(s, k, &ignored, &line);
-	}
-}
-
 static bool is_same(struct str a, struct str b)
 {
 	return a.p == b.p && a.n == b.n;
-}
-
-/* Gives a frame a function of its own, or the last one, if that is the same. */
-static void set_extra(struct share *h, struct elf_frame *frames, size_t frame, uint32_t of,
-		      struct elf_function f)
-{
-	const struct elf_function *last = h->nextra ? &h->extra[h->nextra - 1] : NULL;
-
-	if (!last || h->of != of || !is_same(last->name, f.name) || !is_same(last->file, f.file))
-		vec_push(h->extra, h->nextra, h->cap_extra, f);
-	h->of = of;
-	frames[frame].function = (uint32_t)h->nextra - 1;
-	vec_push(h->fixes, h->nfixes, h->cap_fixes, (uint32_t)frame);
-}
-
-static bool is_mangled(struct str name)
-{
-	return str_starts(name, STR("_Z")) || str_starts(name, STR("_R"));
 }
 
 /*
@@ -512,133 +470,113 @@ static bool is_mangled(struct str name)
  * function (foo.cold, foo.constprop.0), and some have no linkage name.  As in the reference, the
  * symbol wins where it is longer.
  */
-static bool says_more(struct str symbol, struct str name)
+static bool says_more(struct str symbol, const struct elf_function *f)
 {
-	return symbol.n >= name.n + NAME_LONGER || (is_mangled(symbol) && !is_mangled(name));
+	return symbol.n >= f->name.n + NAME_LONGER || (!f->is_mangled && is_mangled(symbol));
 }
 
-static void take_frames(const struct resolver *s, struct share *h, size_t i)
-{
-	const struct found *found = &s->found[i];
-	const struct worker *w = &s->workers[found->worker];
-	struct elf_frame *to = s->frames + s->first[i];
-	struct elf_function outermost;
+/* The function that was made last because a symbol says more, and of which other one. */
+struct renamed {
+	const struct elf_function *of;
+	struct elf_function *function;
+};
 
-	for (uint32_t k = 0; k < found->count; k++) {
-		to[k] = w->frames[found->first + k];
-		to[k].function += w->base;
+/* A function as another one, but with the name of the symbol. */
+static struct elf_function *rename_function(struct store *to, struct renamed *last,
+					    const struct elf_function *of, struct str symbol)
+{
+	struct elf_function f = *of;
+
+	if (last->of != of || !is_same(last->function->name, symbol)) {
+		f.name = symbol;
+		last->of = of;
+		last->function = add_function(to, f);
 	}
-	outermost = w->functions[to[found->count - 1].function - w->base];
-	if (says_more(s->symbols[i], outermost.name)) {
-		outermost.name = s->symbols[i];
-		set_extra(h, s->frames, s->first[i] + found->count - 1,
-			  to[found->count - 1].function, outermost);
-	}
+	return last->function;
 }
 
-/* Says that the name of an address's outermost function will be looked at soon. */
-static void prefetch_name(const struct resolver *s, const struct found *f)
+/* An address without debug information: one frame, if its function is known at all. */
+static struct elf_place plain_place(const struct resolver *s, size_t i, struct str symbol,
+				    struct store *to, struct renamed *last)
 {
-	const struct worker *w = &s->workers[f->worker];
-
-	if (f->count)
-		__builtin_prefetch(
-			w->functions[w->frames[f->first + f->count - 1].function].name.p);
-}
-
-/* Writes the frames of a share's addresses. */
-static void take_share(int i, void *ctx)
-{
-	struct resolver *s = ctx;
-	struct share *h = &s->shares[i];
 	struct elf_function f;
 	uint32_t line;
 
-	h->of = NO_FUNCTION;
-	for (size_t k = h->from; k < h->to; k++) {
-		if (BATCH < h->to - k)
-			prefetch_name(s, &s->found[k + BATCH]);
-		if (s->found[k].count) {
-			take_frames(s, h, k);
-		} else if (plain_function(s, k, &f, &line)) {
-			s->frames[s->first[k]].line = line;
-			set_extra(h, s->frames, s->first[k], NO_FUNCTION, f);
+	if (!plain_function(s, i, symbol, &f, &line))
+		return (struct elf_place){ 0 };
+	if (last->of || !last->function || !is_same(last->function->name, f.name) ||
+	    !is_same(last->function->file, f.file))
+		*last = (struct renamed){ .function = add_function(to, f) };
+	*room_for_frames(to) = (struct elf_frame){ last->function, line, 0 };
+	return keep_frames(to, 1);
+}
+
+/* Says that the outermost functions of addresses will be looked at soon. */
+static void look_ahead(const struct resolver *s, size_t i, size_t to)
+{
+	const struct elf_place *at = s->at + i;
+
+	if (2 * BATCH < to - i && at[2 * BATCH].n)
+		__builtin_prefetch(&at[2 * BATCH].frames[at[2 * BATCH].n - 1]);
+	if (BATCH < to - i && at[BATCH].n)
+		__builtin_prefetch(at[BATCH].frames[at[BATCH].n - 1].function);
+}
+
+/* Adds what symbols say about some of the addresses. */
+static void add_symbols(int i, void *ctx)
+{
+	struct resolver *s = ctx;
+	struct store *to = &s->workers[i].store;
+	size_t each = s->n / (size_t)s->nworkers + 1, from = (size_t)i * each;
+	size_t end = from + each < s->n ? from + each : s->n;
+	struct debug_symbols near = { 0 };
+	struct renamed last = { 0 };
+
+	for (size_t k = from; k < end; k++) {
+		struct str symbol = debug_find_symbol(s->debug, s->wanted[k], &near);
+		struct elf_place *at = &s->at[k];
+		struct elf_frame *outermost;
+
+		look_ahead(s, k, end);
+		if (at->n == 0) {
+			*at = plain_place(s, k, symbol, to, &last);
+			continue;
 		}
+		outermost = &at->frames[at->n - 1];
+		if (says_more(symbol, outermost->function))
+			outermost->function =
+				rename_function(to, &last, outermost->function, symbol);
 	}
 }
 
-/* Gives the functions of all workers numbers of their own. */
-static void number_functions(struct resolver *s, struct elf_frames *out)
+/* Gives the functions of all workers to the answer. */
+static void give_functions(struct resolver *s, struct elf_frames *out)
 {
-	for (int i = 0; i < s->nworkers; i++) {
-		s->workers[i].base = (uint32_t)out->nfunctions;
-		out->nfunctions += s->workers[i].nfunctions;
-	}
-}
+	size_t n = 0;
 
-static void append_functions(struct elf_frames *out, size_t *at, const struct elf_function *from,
-			     size_t n)
-{
-	if (n)
-		memcpy(out->functions + *at, from, n * sizeof(*from));
-	*at += n;
-}
-
-/* Puts all functions together, those that no worker has behind the others. */
-static void join_functions(struct resolver *s, struct elf_frames *out)
-{
-	size_t at = 0;
-
-	for (int i = 0; i < s->nworkers; i++) {
-		struct share *h = &s->shares[i];
-
-		for (size_t k = 0; k < h->nfixes; k++)
-			out->frames[h->fixes[k]].function += (uint32_t)out->nfunctions;
-		out->nfunctions += h->nextra;
-	}
-	out->functions = xarena(&out->arena, out->nfunctions + 1, sizeof(*out->functions));
 	for (int i = 0; i < s->nworkers; i++)
-		append_functions(out, &at, s->workers[i].functions, s->workers[i].nfunctions);
+		n += s->workers[i].store.nparts + 1;
+	out->parts = xarena(&out->arena, n + 1, sizeof(*out->parts));
 	for (int i = 0; i < s->nworkers; i++) {
-		append_functions(out, &at, s->shares[i].extra, s->shares[i].nextra);
-		free(s->shares[i].extra);
-		free(s->shares[i].fixes);
+		const struct store *from = &s->workers[i].store;
+
+		for (size_t k = 0; k < from->nparts; k++)
+			out->parts[out->nparts++] = from->parts[k];
+		out->parts[out->nparts++] = from->last;
 	}
 }
 
-static void answer(struct resolver *s, struct elf_frames *out)
-{
-	size_t each = s->n / (size_t)s->nworkers + 1;
-
-	for (size_t i = 0; i < (size_t)s->nworkers; i++) {
-		s->shares[i].from = i * each < s->n ? i * each : s->n;
-		s->shares[i].to = (i + 1) * each < s->n ? (i + 1) * each : s->n;
-	}
-	out->first = xarena(&out->arena, s->n + 1, sizeof(*out->first));
-	s->first = out->first;
-	par_run(s->nworkers, find_symbols, s);
-	for (size_t i = 0; i < s->n; i++)
-		out->first[i + 1] += out->first[i];
-	out->frames = xarena(&out->arena, (size_t)out->first[s->n] + 1, sizeof(*out->frames));
-	s->frames = out->frames;
-	number_functions(s, out);
-	par_run(s->nworkers, take_share, s);
-	join_functions(s, out);
-}
-
-static void start_workers(struct resolver *s, struct elf_frames *out, uint64_t allowance,
-			  const struct dwarf_reader *shared)
+static void start_workers(struct resolver *s, struct elf_frames *out, uint64_t allowance)
 {
 	s->nworkers = par_width();
 	if ((size_t)s->nworkers > s->ntasks)
 		s->nworkers = s->ntasks ? (int)s->ntasks : 1;
 	for (int i = 0; i < s->nworkers; i++) {
 		dwarf_reader_init(&s->workers[i].r, allowance, s->debug->code_start);
-		s->workers[i].r.shared = shared;
 		table_init(&s->workers[i].index, 1024);
 		s->workers[i].nameless.name = STR("");
-		s->workers[i].arena = &out->more[i];
-		arena_init(&s->workers[i].scratch, SIZE_MAX);
+		s->workers[i].store.arena = &out->more[i];
+		arena_expect(&out->more[i], s->n / (size_t)s->nworkers * BYTES_EACH);
 	}
 }
 
@@ -651,7 +589,7 @@ static void release_workers(struct resolver *s)
 		scopes_release(&w->scopes);
 		line_table_release(&w->lines);
 		table_release(&w->index);
-		arena_release(&w->scratch);
+		free(w->store.parts);
 		free(w->innermost);
 		free(w->places);
 		free(w->known);
@@ -681,8 +619,7 @@ int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint6
 {
 	struct resolver s = { .wanted = addresses, .n = n };
 	struct dwarf_reader r;
-	uint64_t allowance;
-	uint64_t *moved;
+	uint64_t allowance, *moved;
 
 	*out = (struct elf_frames){ .n = n };
 	if (n > UINT32_MAX / FRAMES_MAX)
@@ -694,24 +631,23 @@ int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint6
 	s.debug = out->debug;
 	debug_open(s.debug, f, search);
 	allowance = allowance_for(s.debug, n);
-	moved = shifted(addresses, n, s.debug->shift);
-	s.addresses = moved;
-	s.found = mem_zeroed(n + 1, sizeof(*s.found));
-	s.symbols = mem_new(n + 1, sizeof(*s.symbols));
+	moved = s.debug->shift ? shifted(addresses, n, s.debug->shift) : NULL;
+	s.addresses = moved ? moved : addresses;
+	out->at = xarena(&out->arena, n + 1, sizeof(*out->at));
+	s.at = out->at;
 	dwarf_reader_init(&r, allowance, s.debug->code_start);
 	s.r = &r;
 	s.apart = n >= FEW;
 	par_run(1 + s.apart, prepare, &s);
-	start_workers(&s, out, allowance, &r);
+	start_workers(&s, out, allowance);
 	par_run(s.nworkers, work, &s);
-	answer(&s, out);
+	par_run(s.nworkers, add_symbols, &s);
+	give_functions(&s, out);
 	release_workers(&s);
 	dwarf_reader_release(&r);
 	free(s.tasks);
 	free(s.order);
 	free(s.by_unit);
-	free(s.found);
-	free(s.symbols);
 	free(moved);
 	return 0;
 }

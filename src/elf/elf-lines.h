@@ -20,26 +20,38 @@ struct debug_file;
 
 /* A function in one of its files.  What is not known is "" or 0; several may be the same. */
 struct elf_function {
-	struct str name;     /* the one the linker knows it by, where there is one */
-	struct str file;     /* as the compiler recorded it, with its folder */
-	uint32_t start_line; /* where the function starts */
+	struct str name;         /* the one the linker knows it by, where there is one */
+	struct str file;         /* as the compiler recorded it, with its folder */
+	uint32_t start_line;     /* where the function starts */
+	uint32_t number : 31;    /* for whoever has the frames: 0 at first */
+	uint32_t is_mangled : 1; /* private: the name is */
 };
 
 /* One frame at an address.  What is not known is 0. */
 struct elf_frame {
-	uint32_t function; /* in 'functions' */
+	struct elf_function *function;
 	uint32_t line, column;
 };
 
-/* The frames of addresses[i] are frames[first[i]] up to frames[first[i + 1]], innermost first. */
-struct elf_frames {
-	struct arena arena; /* frames, functions and texts that were put together live here */
+/* The frames of an address, innermost first. */
+struct elf_place {
 	struct elf_frame *frames;
-	uint32_t *first; /* n + 1 of them */
-	size_t n;        /* addresses */
-	struct elf_function *functions;
-	size_t nfunctions;
-	struct arena more[PAR_MOST]; /* private: of what each thread has found */
+	uint32_t n;
+};
+
+/* Some functions. */
+struct elf_functions {
+	struct elf_function *list;
+	size_t n;
+};
+
+struct elf_frames {
+	struct elf_place *at; /* for each address */
+	size_t n;
+	struct elf_functions *parts; /* all functions that frames have, and perhaps more */
+	size_t nparts;
+	struct arena arena; /* they live here, as do names: until there is elf_frames_release() */
+	struct arena more[PAR_MOST]; /* private: the same, of what each thread has found */
 	struct debug_file *debug;    /* private: where other texts are */
 };
 

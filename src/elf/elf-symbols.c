@@ -11,9 +11,11 @@
 #include "elf/elf-file.h"
 
 #include "base/err.h"
+#include "base/sort-keys.h"
 #include "base/xalloc.h"
 #include "elf/libelf-calls.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -113,19 +115,35 @@ struct names {
 	uint64_t left; /* how many bytes may still be read */
 };
 
+/* What a section holds: where the file is mapped, or what libelf makes of it. */
+static bool read_section(const struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh,
+			 struct str *out)
+{
+	Elf_Data *data;
+
+	if (f->bytes && sh->sh_type != SHT_NOBITS && !(sh->sh_flags & SHF_COMPRESSED) &&
+	    sh->sh_offset <= f->size && sh->sh_size <= f->size - sh->sh_offset) {
+		*out = (struct str){ (const char *)f->bytes + sh->sh_offset, sh->sh_size };
+		return true;
+	}
+	data = f->calls->elf_getdata(scn, NULL);
+	if (!data || !data->d_buf)
+		return false;
+	*out = (struct str){ data->d_buf, data->d_size };
+	return true;
+}
+
 /* The string table 'index': text that ends in a NUL byte.  False if it is not. */
 static bool open_names(const struct elf_file *f, size_t index, struct names *names)
 {
 	Elf_Scn *scn = f->calls->elf_getscn(f->elf, index);
-	Elf_Data *data;
+	struct str text;
 	GElf_Shdr sh;
 
-	if (!scn || !f->calls->gelf_getshdr(scn, &sh) || sh.sh_type != SHT_STRTAB)
+	if (!scn || !f->calls->gelf_getshdr(scn, &sh) || sh.sh_type != SHT_STRTAB ||
+	    !read_section(f, scn, &sh, &text) || text.n == 0)
 		return false;
-	data = f->calls->elf_getdata(scn, NULL);
-	if (!data || !data->d_buf || data->d_size == 0)
-		return false;
-	*names = (struct names){ data->d_buf, data->d_size, 4 * (uint64_t)data->d_size };
+	*names = (struct names){ text.p, text.n, 4 * (uint64_t)text.n };
 	return names->p[names->n - 1] == '\0';
 }
 
@@ -170,24 +188,58 @@ static void add_candidate(struct reader *r, const GElf_Sym *sym, struct str name
 	vec_push(r->found, r->nfound, r->cap_found, c);
 }
 
+/* A symbol table, as it lies in the file or as libelf has it. */
+struct symtab {
+	struct str raw; /* of this machine's kind, or empty */
+	Elf_Data *data; /* else */
+	size_t n;
+};
+
+/* Whether symbols in the file are structures of this machine. */
+static bool is_native(const struct elf_file *f)
+{
+	GElf_Ehdr h;
+
+	return f->calls->gelf_getehdr(f->elf, &h) && h.e_ident[EI_CLASS] == ELFCLASS64 &&
+	       h.e_ident[EI_DATA] == ELFDATA2LSB && __BYTE_ORDER == __LITTLE_ENDIAN;
+}
+
+static bool open_symtab(const struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh,
+			struct symtab *t)
+{
+	*t = (struct symtab){ 0 };
+	if (f->bytes && is_native(f) && read_section(f, scn, sh, &t->raw)) {
+		t->n = t->raw.n / sizeof(Elf64_Sym);
+		return true;
+	}
+	t->data = f->calls->elf_getdata(scn, NULL);
+	if (!t->data || t->data->d_size > INT32_MAX)
+		return false;
+	t->n = t->data->d_size / f->calls->gelf_fsize(f->elf, ELF_T_SYM, 1, EV_CURRENT);
+	return true;
+}
+
+static bool read_symbol(const struct elf_file *f, const struct symtab *t, size_t i, GElf_Sym *sym)
+{
+	if (t->data)
+		return f->calls->gelf_getsym(t->data, (int)i, sym);
+	memcpy(sym, t->raw.p + i * sizeof(*sym), sizeof(*sym));
+	return true;
+}
+
 static int read_table(struct reader *r, Elf_Scn *scn, struct err *err)
 {
-	const struct libelf_calls *call = r->f->calls;
+	struct symtab t;
 	struct names names;
 	struct str name;
-	Elf_Data *data;
 	GElf_Shdr sh;
 	GElf_Sym sym;
-	size_t n;
 
-	if (!call->gelf_getshdr(scn, &sh) || !open_names(r->f, sh.sh_link, &names))
+	if (!r->f->calls->gelf_getshdr(scn, &sh) || !open_names(r->f, sh.sh_link, &names) ||
+	    !open_symtab(r->f, scn, &sh, &t))
 		return damaged(r->f, err);
-	data = call->elf_getdata(scn, NULL);
-	if (!data || data->d_size > INT32_MAX)
-		return damaged(r->f, err);
-	n = data->d_size / call->gelf_fsize(r->f->elf, ELF_T_SYM, 1, EV_CURRENT);
-	for (size_t i = 0; i < n; i++) {
-		if (!call->gelf_getsym(data, (int)i, &sym))
+	for (size_t i = 0; i < t.n; i++) {
+		if (!read_symbol(r->f, &t, i, &sym))
 			return damaged(r->f, err);
 		if (!is_function(&sym))
 			continue;
@@ -216,14 +268,22 @@ static int by_address(const void *a, const void *b)
 	return memcmp(x->name.p, y->name.p, x->name.n);
 }
 
+static uint64_t start_of(const void *candidate)
+{
+	return ((const struct candidate *)candidate)->start;
+}
+
+static void sort_candidates(struct reader *r)
+{
+	sort_by_key(r->found, r->nfound, sizeof(*r->found), start_of, by_address);
+}
+
 /* Keeps the best name of each address, and ends what has no size where the next one starts. */
 static void choose(struct reader *r)
 {
 	size_t n = 0;
 
-	if (r->nfound == 0)
-		return;
-	qsort(r->found, r->nfound, sizeof(*r->found), by_address);
+	sort_candidates(r);
 	for (size_t i = 0; i < r->nfound; i++) {
 		struct candidate *last = n ? &r->found[n - 1] : NULL;
 		struct candidate c = r->found[i];
@@ -343,8 +403,7 @@ int elf_functions(struct elf_file *f, struct elf_symbol **out, size_t *n, struct
 		return rc;
 	}
 	list = mem_new(r.nfound ? r.nfound : 1, sizeof(*list));
-	if (r.nfound)
-		qsort(r.found, r.nfound, sizeof(*r.found), by_address);
+	sort_candidates(&r);
 	for (size_t i = r.nfound; i-- > 0;) {
 		const struct candidate *c = &r.found[i];
 

@@ -243,11 +243,9 @@ static void print_place(struct out *o, struct place p)
 
 /* Instructions of Go programs have no function of their own: as in the reference, it is that of
  * the samples. */
-static struct place place_of(struct finder *f, const struct elf_frames *frames, uint32_t i,
-			     bool is_go)
+static struct place place_of(struct finder *f, const struct elf_frame *frame, bool is_go)
 {
-	const struct elf_frame *frame = &frames->frames[i];
-	const struct elf_function *in = &frames->functions[frame->function];
+	const struct elf_function *in = frame->function;
 	struct str function = STR("");
 
 	if (!is_go && in->file.n)
@@ -256,12 +254,11 @@ static struct place place_of(struct finder *f, const struct elf_frames *frames, 
 }
 
 /* The functions that 'place' was inlined into, up to the one that has the code. */
-static void print_callers(struct finder *f, struct out *o, const struct elf_frames *frames,
-			  size_t i)
+static void print_callers(struct finder *f, struct out *o, const struct elf_place *at)
 {
-	for (uint32_t k = frames->first[i] + 1; k < frames->first[i + 1]; k++) {
+	for (uint32_t k = 1; k < at->n; k++) {
 		out_text(o, " (inlined by) ");
-		print_place(o, place_of(f, frames, k, false));
+		print_place(o, place_of(f, &at->frames[k], false));
 	}
 }
 
@@ -299,8 +296,8 @@ static void annotate(struct finder *f, const struct match *m, const struct code 
 		struct weight w = { 0 };
 		struct out text;
 
-		if (frames->first[i] < frames->first[i + 1])
-			place = place_of(f, frames, frames->first[i], is_go);
+		if (frames->at[i].n)
+			place = place_of(f, frames->at[i].frames, is_go);
 		for (; next < m->n; next++) {
 			const struct graph_node *n = node(f, m->nodes[next]);
 
@@ -311,7 +308,7 @@ static void annotate(struct finder *f, const struct match *m, const struct code 
 		}
 		out_init(&text, 0);
 		print_place(&text, place);
-		print_callers(f, &text, frames, i);
+		print_callers(f, &text, &frames->at[i]);
 		to->lines[to->nlines++] = (struct assembly_line){
 			.address = inst->address,
 			.text = xarena_str(&f->a->arena, inst->text),

@@ -113,14 +113,15 @@ static void resolve(struct object *o, const uint64_t *addresses, size_t n, struc
 	/* More addresses than there can be: then nothing is known of any of them. */
 	if (rc) {
 		arena_init(&out->arena, PROFILE_BUDGET);
-		out->first = xarena(&out->arena, n + 1, sizeof(*out->first));
+		out->at = xarena(&out->arena, n + 1, sizeof(*out->at));
+		out->n = n;
 	}
 }
 
 /* What Go's table does not know, such as C code, is asked of the debug information. */
 struct unknown {
 	uint64_t *addresses;
-	size_t n, nframes; /* frames of all of them */
+	size_t n;
 	struct elf_frames frames;
 };
 
@@ -134,29 +135,34 @@ static void find_unknown(struct object *o, const uint64_t *addresses, size_t n, 
 			u->addresses[u->n++] = addresses[i];
 	}
 	resolve(o, u->addresses, u->n, &u->frames);
-	u->nframes = u->frames.first[u->n];
 }
 
-/* Frame 'at' of the answer, of a function of its own. */
-static void set_frame(struct elf_frames *out, uint32_t at, struct elf_function f, uint32_t line)
+/* Copies the frames of an unknown address. */
+static struct elf_place take_unknown(const struct elf_place *from, struct arena *a)
 {
-	out->functions[at] = f;
-	out->frames[at] = (struct elf_frame){ .function = at, .line = line };
-}
+	struct elf_frame *frames = xarena(a, from->n, sizeof(*frames));
 
-/* Copies the frames of unknown address 'i' behind the 'at' frames that are there. */
-static uint32_t take_unknown(const struct unknown *u, size_t i, struct elf_frames *out, uint32_t at)
-{
-	for (uint32_t k = u->frames.first[i]; k < u->frames.first[i + 1]; k++) {
-		const struct elf_frame *from = &u->frames.frames[k];
-		struct elf_function f = u->frames.functions[from->function];
+	for (uint32_t k = 0; k < from->n; k++) {
+		struct elf_function *f = xarena(a, 1, sizeof(*f));
 
-		f.name = xarena_str(&out->arena, f.name);
-		f.file = xarena_str(&out->arena, f.file);
-		set_frame(out, at, f, from->line);
-		out->frames[at++].column = from->column;
+		*f = *from->frames[k].function;
+		f->name = xarena_str(a, f->name);
+		f->file = xarena_str(a, f->file);
+		frames[k] = from->frames[k];
+		frames[k].function = f;
 	}
-	return at;
+	return (struct elf_place){ frames, from->n };
+}
+
+static struct elf_place take_go_line(const struct go_line *line, struct arena *a)
+{
+	struct elf_frame *frame = xarena(a, 1, sizeof(*frame));
+
+	frame->function = xarena(a, 1, sizeof(*frame->function));
+	frame->function->name = line->function;
+	frame->function->file = line->file;
+	frame->line = line->line > INT32_MAX ? 0 : (uint32_t)line->line;
+	return (struct elf_place){ frame, 1 };
 }
 
 static void find_go_lines(struct object *o, const uint64_t *addresses, size_t n,
@@ -164,26 +170,18 @@ static void find_go_lines(struct object *o, const uint64_t *addresses, size_t n,
 {
 	struct unknown u;
 	struct go_line line;
-	uint32_t at = 0;
 	size_t next = 0;
 
 	find_unknown(o, addresses, n, &u);
 	*out = (struct elf_frames){ .n = n };
 	arena_init(&out->arena, PROFILE_BUDGET);
-	out->frames = xarena(&out->arena, n + u.nframes + 1, sizeof(*out->frames));
-	out->functions = xarena(&out->arena, n + u.nframes + 1, sizeof(*out->functions));
-	out->first = xarena(&out->arena, n + 1, sizeof(*out->first));
+	out->at = xarena(&out->arena, n + 1, sizeof(*out->at));
 	for (size_t i = 0; i < n; i++) {
-		out->first[i] = at;
 		if (go_lines_find(&o->go, addresses[i], &line))
-			set_frame(out, at++,
-				  (struct elf_function){ .name = line.function, .file = line.file },
-				  line.line > INT32_MAX ? 0 : (uint32_t)line.line);
+			out->at[i] = take_go_line(&line, &out->arena);
 		else
-			at = take_unknown(&u, next++, out, at);
+			out->at[i] = take_unknown(&u.frames.at[next++], &out->arena);
 	}
-	out->first[n] = at;
-	out->nfunctions = at;
 	elf_frames_release(&u.frames);
 	free(u.addresses);
 }

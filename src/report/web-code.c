@@ -366,16 +366,14 @@ static void clip(const struct object *o, uint64_t at, uint64_t *begin, uint64_t 
 }
 
 /* Copies frames, which live as long as those of one stretch, to where they live as long as 'w'. */
-static void copy_frames(struct web_code *w, const struct elf_frames *from, size_t i,
-			struct web_inst *to)
+static void copy_frames(struct web_code *w, const struct elf_place *from, struct web_inst *to)
 {
-	struct web_frame *frames;
+	struct web_frame *frames = xarena(&w->arena, from->n, sizeof(*frames));
 
-	to->nframes = from->first[i + 1] - from->first[i];
-	frames = xarena(&w->arena, to->nframes, sizeof(*frames));
+	to->nframes = from->n;
 	for (uint32_t k = 0; k < to->nframes; k++) {
-		const struct elf_frame *f = &from->frames[from->first[i] + k];
-		const struct elf_function *in = &from->functions[f->function];
+		const struct elf_frame *f = &from->frames[k];
+		const struct elf_function *in = f->function;
 
 		frames[k] = (struct web_frame){ .function = xarena_str(&w->arena, in->name),
 						.file = xarena_str(&w->arena, in->file),
@@ -413,7 +411,7 @@ static void add_code(struct gatherer *g, const struct code *code, const struct e
 		if (c->address < begin || inst.address == 0)
 			continue;
 		inst.text = xarena_str(&g->w->arena, c->text);
-		copy_frames(g->w, frames, i, &inst);
+		copy_frames(g->w, &frames->at[i], &inst);
 		borrow_frames(&inst, &before);
 		add_values(g, inst.address, inst.address + inst.length, &inst);
 		vec_push(g->w->insts, g->w->n, g->w->cap, inst);

@@ -51,8 +51,8 @@ struct builder {
 	size_t nhashes, hashes_cap;
 	uint64_t nbytes;
 	struct memo *memo;
-	const struct elf_function *fresh;
-	struct candidate *candidates; /* one for each function of the fresh frames */
+	struct elf_function **fresh;  /* functions of the fresh frames */
+	struct candidate *candidates; /* one for each of them */
 	size_t ncandidates;
 	struct table_function *functions;
 	size_t nfunctions, functions_cap;
@@ -171,12 +171,14 @@ static void add_old(struct builder *b, const struct frame_table *old, size_t i)
 /* Functions are numbers of candidates, behind those of the old table, for now. */
 static void add_fresh(struct builder *b, uint64_t address, const struct elf_frames *fresh, size_t i)
 {
+	const struct elf_place *at = &fresh->at[i];
+
 	add_address(b, address);
-	for (uint32_t j = fresh->first[i]; j < fresh->first[i + 1]; j++) {
-		const struct elf_frame *f = &fresh->frames[j];
+	for (uint32_t j = 0; j < at->n; j++) {
+		const struct elf_frame *f = &at->frames[j];
 
 		b->frames[b->nframes++] = (struct table_frame){
-			.function = (uint32_t)b->nold + f->function,
+			.function = (uint32_t)b->nold + f->function->number,
 			.line = f->line,
 			.column = f->column,
 		};
@@ -214,8 +216,8 @@ static void add_frames(struct builder *b, const struct frame_table *old, const u
 
 	if (old->n)
 		nframes += old->first[old->n];
-	if (fresh->n)
-		nframes += fresh->first[fresh->n];
+	for (size_t j = 0; j < fresh->n; j++)
+		nframes += fresh->at[j].n;
 	b->addresses = mem_new(n + 1, sizeof(*b->addresses));
 	b->first = mem_zeroed(n + 1, sizeof(*b->first));
 	b->frames = mem_new(nframes + 1, sizeof(*b->frames));
@@ -237,11 +239,11 @@ static void name_some(int part, void *ctx)
 	size_t ahead = (size_t)b->width * AHEAD;
 
 	for (size_t i = (size_t)part; i < b->ncandidates; i += (size_t)b->width) {
-		const struct elf_function *f = &b->fresh[i];
+		const struct elf_function *f = b->fresh[i];
 		struct candidate *c = &b->candidates[i];
 
 		if (ahead < b->ncandidates - i)
-			prefetch_text(f[ahead].name);
+			prefetch_text(b->fresh[i + ahead]->name);
 		c->file = f->file;
 		c->start_line = f->start_line;
 		c->name = f->name.n ? without_version(f->name) : STR("");
@@ -289,14 +291,31 @@ static void settle_all(struct builder *b)
 	}
 }
 
+/* Gives the functions of the fresh frames numbers. */
+static void number_functions(struct builder *b, const struct elf_frames *fresh)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < fresh->nparts; i++)
+		n += fresh->parts[i].n;
+	b->fresh = mem_new(n + 1, sizeof(struct elf_function *));
+	for (size_t i = 0; i < fresh->nparts; i++) {
+		const struct elf_functions *part = &fresh->parts[i];
+
+		for (size_t k = 0; k < part->n; k++) {
+			part->list[k].number = (uint32_t)b->ncandidates & (uint32_t)INT32_MAX;
+			b->fresh[b->ncandidates++] = &part->list[k];
+		}
+	}
+	b->candidates = mem_new(n + 1, sizeof(*b->candidates));
+}
+
 static void add_all(struct builder *b, const struct frame_table *old, const uint64_t *addresses,
 		    const struct elf_frames *fresh)
 {
 	add_old_functions(b, old);
+	number_functions(b, fresh);
 	add_frames(b, old, addresses, fresh);
-	b->fresh = fresh->functions;
-	b->ncandidates = fresh->nfunctions;
-	b->candidates = mem_new(b->ncandidates + 1, sizeof(*b->candidates));
 	b->width = b->ncandidates < FEW_FUNCTIONS ? 1 : par_width();
 	par_run(b->width, name_some, b);
 	settle_all(b);
@@ -370,6 +389,7 @@ int frame_table_build(const struct frame_table *old, const uint64_t *addresses,
 	table_release(&b.text_index);
 	table_release(&b.function_index);
 	free(b.memo);
+	free(b.fresh);
 	free(b.candidates);
 	free(b.texts);
 	free(b.hashes);

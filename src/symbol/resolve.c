@@ -117,24 +117,29 @@ static int resolve_by_symbols(struct elf_file *f, const uint64_t *addresses, siz
 			      struct elf_frames *out, struct err *err)
 {
 	const struct elf_symbol *s, *last = NULL;
-	uint32_t count = 0;
+	struct elf_functions *part;
+	struct elf_frame *frames;
 	int rc = elf_read_symbols(f, err);
 
 	if (rc)
 		return rc;
 	arena_init(&out->arena, PROFILE_BUDGET);
-	out->frames = xarena(&out->arena, n + 1, sizeof(*out->frames));
-	out->functions = xarena(&out->arena, n + 1, sizeof(*out->functions));
-	out->first = xarena(&out->arena, n + 1, sizeof(*out->first));
+	out->at = xarena(&out->arena, n + 1, sizeof(*out->at));
 	out->n = n;
+	frames = xarena(&out->arena, n + 1, sizeof(*frames));
+	part = xarena(&out->arena, 1, sizeof(*part));
+	part->list = xarena(&out->arena, n + 1, sizeof(*part->list));
+	out->parts = part;
+	out->nparts = 1;
 	for (size_t i = 0; i < n; i++) {
 		s = elf_find_symbol(f, addresses[i]);
-		if (s && s != last)
-			out->functions[out->nfunctions++].name = s->name;
-		if (s)
-			out->frames[count++].function = (uint32_t)out->nfunctions - 1;
-		last = s ? s : last;
-		out->first[i + 1] = count;
+		if (!s)
+			continue;
+		if (s != last)
+			part->list[part->n++].name = s->name;
+		last = s;
+		frames[i].function = &part->list[part->n - 1];
+		out->at[i] = (struct elf_place){ &frames[i], 1 };
 	}
 	return 0;
 }
@@ -142,7 +147,7 @@ static int resolve_by_symbols(struct elf_file *f, const uint64_t *addresses, siz
 static bool is_complete(const struct elf_frames *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
-		if (f->first[i] == f->first[i + 1])
+		if (f->at[i].n == 0)
 			return false;
 	}
 	return true;

@@ -1,0 +1,82 @@
+/*
+ * sort-keys.c - put things in the order of a number, for the most part
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/sort-keys.h"
+
+#include "base/xalloc.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, KEY_BITS = 64 };
+
+/* A key, and which of the things has it. */
+struct keyed {
+	uint64_t key;
+	size_t thing;
+};
+
+static size_t digit(const struct keyed *k, unsigned shift)
+{
+	return k->key >> shift & (DIGITS - 1);
+}
+
+/* Moves all to 'to' in the order of a digit; false, and nothing happens, if they all share it. */
+static bool sort_by_digit(const struct keyed *list, size_t n, unsigned shift, struct keyed *to)
+{
+	size_t at[DIGITS] = { 0 }, sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		at[digit(&list[i], shift)]++;
+	if (at[digit(&list[0], shift)] == n)
+		return false;
+	for (size_t d = 0; d < DIGITS; d++) {
+		sum += at[d];
+		at[d] = sum - at[d];
+	}
+	for (size_t i = 0; i < n; i++)
+		to[at[digit(&list[i], shift)]++] = list[i];
+	return true;
+}
+
+/* Sorts by key; what comes back is one of the two, and the other one is of no use. */
+static struct keyed *sort_keys(struct keyed *list, size_t n, struct keyed *room)
+{
+	for (unsigned shift = 0; shift < KEY_BITS; shift += DIGIT_BITS) {
+		if (sort_by_digit(list, n, shift, room)) {
+			struct keyed *was = list;
+
+			list = room;
+			room = was;
+		}
+	}
+	return list;
+}
+
+void sort_by_key(void *list, size_t n, size_t size, uint64_t (*key)(const void *thing),
+		 int (*by)(const void *a, const void *b))
+{
+	struct keyed *keys, *sorted;
+	char *was;
+
+	if (n < 2)
+		return;
+	keys = mem_new(2 * n, sizeof(*keys));
+	was = memcpy(mem_new(n, size), list, n * size);
+	for (size_t i = 0; i < n; i++)
+		keys[i] = (struct keyed){ key(was + i * size), i };
+	sorted = sort_keys(keys, n, keys + n);
+	for (size_t i = 0; i < n; i++)
+		memcpy((char *)list + i * size, was + sorted[i].thing * size, size);
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && sorted[end].key == sorted[i].key;)
+			end++;
+		if (end - i > 1)
+			qsort((char *)list + i * size, end - i, size, by);
+	}
+	free(keys);
+	free(was);
+}
