@@ -304,6 +304,59 @@ def t_the_command_on_a_page_prints_its_numbers():
         assert f"-diff_base={PROM}" in command_of(page(port, "/ui/top"))
 
 
+def labelled_profile():
+    p = Profile([("samples", "count")])
+    stack = [p.frame("main", line=1, file="main.c")]
+    for i, labels in enumerate(([("who", "a,b")], [("who", "a")], [("who", "b|c")], [("who", "^$\\")], [("who", "a,b")],
+                                [("size", 1536, "bytes")], [("size", 1537, "bytes")], [("size", 3, "bytes")],
+                                [("k=y", "v")], [("who", "<b>\u202e")], [])):
+        p.sample(stack, [1 << i], labels=labels)
+    path = TMP / "labels.pb"
+    path.write_bytes(p.encode())
+    return path
+
+
+def labels_of(text):
+    """{(key, value): (sum, link that leaves only it, link that leaves it out)}"""
+    found = {}
+    for part in text.split("<section>")[1:]:
+        key = html.unescape(re.search("<h2>(.*?)</h2>", part)[1])
+        for total, links, value in re.findall(r'<tr><td data-value="(-?\d+)">.*?</td>.*?</td><td>(.*?)</td><td>(.*?)</td>',
+                                              part):
+            hrefs = [html.unescape(h) for h in re.findall(r'href="\./(.*?)"', links)]
+            found[key, html.unescape(value)] = (int(total), *hrefs)
+    return found
+
+
+def t_labels_are_listed_and_their_links_filter_by_them():
+    path = labelled_profile()
+    with serving(path) as port:
+        text = page(port, "/ui/labels")
+        got = labels_of(text)
+        assert got["who", "a,b"][0] == 17 and got["size", "1.50kB"][0] == 96, got
+        assert sorted(v[0] for v in got.values()) == [2, 4, 8, 17, 96, 128, 256, 512], got
+        for (key, value), (total, *links) in got.items():
+            if key == "k=y":  # which no filter can name
+                assert not links, links
+                continue
+            only, without = (html.unescape(page(port, f"/ui/{link}")) for link in links)
+            assert [v[0] for k, v in labels_of(only).items() if k[0] == key] == [total], (key, value, links)
+            left = labels_of(without)
+            assert sum(v[0] for v in left.values()) == 1023 - total, (key, value, links, left)
+        assert typed(text) == run(SONDE, "-tags", path)
+        grouped = page(port, "/ui/top", tagroot="who")
+        assert "a,b" in grouped and [r[3] for r in top_of(port, tagroot="who", sort="cum")][0] == "2047"
+
+
+def t_a_profile_without_labels_says_so():
+    p = Profile([("samples", "count")])
+    p.sample([p.frame("main")], [1])
+    (TMP / "bare.pb").write_bytes(p.encode())
+    with serving(TMP / "bare.pb") as port:
+        text = page(port, "/ui/labels")
+        assert "No sample that filters leave has a label" in text and ">Labels</a>" not in text
+
+
 # --- links ----------------------------------------------------------------------------------
 
 def t_links_keep_parameters_and_all_lead_somewhere():
@@ -549,7 +602,7 @@ def t_names_are_text_and_nothing_else():
              "tr", "th", "tbody", "td", "pre", "p", "iframe", "script", "select", "option", "code", "b",
              "svg", "rect", "section", "h2", "br", "noscript"}
     with serving("-symbolize=none", hostile_profile()) as port:
-        for view in ("top", "peek", "flamegraph", "source", "disasm", ""):
+        for view in ("top", "peek", "flamegraph", "source", "disasm", "labels", ""):
             for args in ({}, {"f": "."}, {"f": HOSTILE[0]}, {"x": HOSTILE[1], HOSTILE[5]: "y"}):
                 text = ask(port, f"/ui/{view}?{urllib.parse.urlencode(args)}")[2]
                 read = Reader(text)

@@ -8,7 +8,11 @@
 type Start = (element: HTMLElement) => void | Promise<void>;
 
 const views: Record<string, () => Promise<Start>> = {
+	command: async () => (await import("./command")).start,
 	compare: async () => (await import("./compare")).start,
+	graph: async () => (await import("./graph")).start,
+	source: async () => (await import("./source")).start,
+	table: async () => (await import("./tables")).start,
 	flame: async () => (await import("./flame")).start,
 	live: async () => (await import("./live")).start,
 };

@@ -18,6 +18,8 @@
 struct entry {
 	uint32_t key, text; /* strings */
 	int64_t weight;
+	bool is_number;
+	int64_t least, most;
 };
 
 struct collector {
@@ -35,7 +37,7 @@ static uint64_t rehash(uint32_t i, const void *ctx)
 	return hash_mix(c->entries[i].key, c->entries[i].text);
 }
 
-static void add(struct collector *c, uint32_t key, uint32_t text, int64_t w)
+static struct entry *entry_for(struct collector *c, uint32_t key, uint32_t text, bool is_number)
 {
 	struct probe at;
 
@@ -44,26 +46,30 @@ static void add(struct collector *c, uint32_t key, uint32_t text, int64_t w)
 	while (table_next(&c->index, &at)) {
 		struct entry *e = &c->entries[at.value];
 
-		if (e->key == key && e->text == text) {
-			e->weight = wrap_add(e->weight, w);
-			return;
-		}
+		if (e->key == key && e->text == text)
+			return e;
 	}
 	table_put(&c->index, &at, (uint32_t)c->n);
-	vec_push(c->entries, c->n, c->cap, ((struct entry){ key, text, w }));
+	vec_push(c->entries, c->n, c->cap,
+		 ((struct entry){ key, text, 0, is_number, INT64_MAX, INT64_MIN }));
+	return &c->entries[c->n - 1];
 }
 
 static void add_label(struct collector *c, const struct label *l, int64_t w)
 {
 	struct report *r = c->r;
+	struct entry *e;
 
 	if (label_is_string(l)) {
-		add(c, l->key, l->str, w);
-		return;
+		e = entry_for(c, l->key, l->str, false);
+	} else {
+		c->text.n = 0;
+		unit_print(&c->text, l->num, label_unit(&r->units, l->key), r->unit);
+		e = entry_for(c, l->key, profile_intern_copy(r->v, out_view(&c->text)), true);
+		e->least = l->num < e->least ? l->num : e->least;
+		e->most = l->num > e->most ? l->num : e->most;
 	}
-	c->text.n = 0;
-	unit_print(&c->text, l->num, label_unit(&r->units, l->key), r->unit);
-	add(c, l->key, profile_intern_copy(r->v, out_view(&c->text)), w);
+	e->weight = wrap_add(e->weight, w);
 }
 
 /* Keys by name; within a key the heaviest first, then by text. */
@@ -88,7 +94,13 @@ static void fill_table(struct tag_table *t, struct collector *c)
 		const struct entry *e = &c->entries[i];
 		struct tag_key *key;
 
-		values[i] = (struct tag_value){ profile_str(r->v, e->text), e->weight };
+		values[i] = (struct tag_value){ .text = profile_str(r->v, e->text),
+						.weight = e->weight };
+		if (e->is_number) {
+			values[i].least = e->least;
+			values[i].most = e->most;
+			values[i].unit = label_unit(&r->units, e->key);
+		}
 		if (i == 0 || e->key != c->entries[i - 1].key)
 			t->keys[t->n++] = (struct tag_key){ .name = profile_str(r->v, e->key),
 							    .values = &values[i] };

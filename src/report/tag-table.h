@@ -16,6 +16,10 @@ struct report;
 struct tag_value {
 	struct str text;
 	int64_t weight;
+	/* Of numbers that look the same: from which to which, and their unit; else 'unit.p' is
+	 * NULL. */
+	int64_t least, most;
+	struct str unit;
 };
 
 struct tag_key {

@@ -93,6 +93,13 @@ static int show_source(struct visit *v, const struct page *pg, struct err *err)
 	return page_source(pg, &v->reply->body, err);
 }
 
+static int show_labels(struct visit *v, const struct page *pg, struct err *err)
+{
+	(void)err;
+	page_labels(pg, &v->reply->body);
+	return 0;
+}
+
 static int show_disasm(struct visit *v, const struct page *pg, struct err *err)
 {
 	if (!*web_arg(v->rq, "f"))
@@ -109,7 +116,7 @@ static int show_graph(struct visit *v, const struct page *pg, struct err *err)
 	trust_graph(pg->trust, g);
 	graph_free(g);
 	if (picture_check("-", &why) == 0) {
-		page_drawing(pg, "graph.svg", &v->reply->body);
+		page_graph(pg, &v->reply->body);
 		return 0;
 	}
 	v->reply->status = VISIT_NOT_IMPLEMENTED;
@@ -125,6 +132,7 @@ static const struct view views[] = {
 	{ .path = "/peek", .kind = REPORT_PEEK, .body = show_peek, .has_param = true },
 	{ .path = "/source", .kind = REPORT_WEBLIST, .body = show_source, .has_param = true },
 	{ .path = "/disasm", .kind = REPORT_DISASM, .body = show_disasm, .has_param = true },
+	{ .path = "/labels", .kind = REPORT_TAGS, .body = show_labels },
 	{ .path = "/compare", .kind = REPORT_TEXT, .body = web_compare_show, .untyped = true },
 };
 

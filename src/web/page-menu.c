@@ -27,6 +27,7 @@ static const struct {
 	{ "peek", "Peek", "Callers and callees of the functions that match Focus" },
 	{ "source", "Source", "Source lines of the functions that match Focus" },
 	{ "disasm", "Disassemble", "Machine code of the functions that match Focus" },
+	{ "labels", "Labels", "Labels of samples, to filter and group by" },
 	{ "compare", "Compare", "What changed, and whether that is more than chance" },
 };
 
@@ -75,6 +76,15 @@ static const struct field options[] = {
 
 /* ------------------------------------------------------------------ links */
 
+static bool has_labels(const struct profile *p)
+{
+	for (size_t i = 0; i < p->nsamples; i++) {
+		if (p->samples[i].nlabels)
+			return true;
+	}
+	return false;
+}
+
 static void put_views(struct out *o, const struct page *pg)
 {
 	out_text(o, "<nav aria-label=\"Views\">");
@@ -84,7 +94,8 @@ static void put_views(struct out *o, const struct page *pg)
 	for (size_t i = 0; i < COUNT(views); i++) {
 		bool here = strcmp(views[i].path, pg->view) == 0;
 
-		if (strcmp(views[i].path, "compare") == 0 && !pg->has_base)
+		if ((strcmp(views[i].path, "compare") == 0 && !pg->has_base) ||
+		    (strcmp(views[i].path, "labels") == 0 && !has_labels(pg->profile)))
 			continue;
 		page_link(o, pg, views[i].path, NULL, STR(""));
 		out_printf(o, "%s title=\"%s\">%s</a> ", here ? " aria-current=\"page\"" : "",

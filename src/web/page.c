@@ -38,7 +38,7 @@ void page_text(struct str text, struct out *o)
 {
 	struct str line, cell;
 
-	out_text(o, "<pre>");
+	out_text(o, "<pre tabindex=\"0\">");
 	while (str_split(&text, '\n', &line)) {
 		bool first = true;
 
@@ -278,16 +278,32 @@ void page_top(const struct page *pg, struct report *r, const char *to, struct ou
 	top_release(&t);
 }
 
-void page_drawing(const struct page *pg, const char *path, struct out *o)
+/* Another file with the parameters of the page. */
+static void put_address(struct out *o, const struct page *pg, const char *path)
 {
 	struct out query;
 
 	out_init(&query, 0);
 	web_query(pg->rq, NULL, NULL, STR(""), &query);
-	out_printf(o, "<iframe title=\"%s\" src=\"./%s", path, path);
+	out_printf(o, "./%s", path);
 	xml_escape(o, out_view(&query));
-	out_text(o, "\"></iframe>\n");
 	out_release(&query);
+}
+
+void page_drawing(const struct page *pg, const char *path, struct out *o)
+{
+	out_printf(o, "<iframe title=\"%s\" src=\"", path);
+	put_address(o, pg, path);
+	out_text(o, "\"></iframe>\n");
+}
+
+void page_graph(const struct page *pg, struct out *o)
+{
+	out_text(o, "<div data-view=\"graph\" data-source=\"");
+	put_address(o, pg, "graph.svg");
+	out_text(o, "\"><noscript>");
+	page_drawing(pg, "graph.svg", o);
+	out_text(o, "</noscript></div>\n");
 }
 
 void page_note(const struct page *pg, struct str text, const char *to, const char *label,

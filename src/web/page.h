@@ -67,10 +67,14 @@ int page_source(const struct page *pg, struct out *o, struct err *err);
 void page_compare(const struct page *pg, struct report *r, const struct compare *c, struct out *o);
 /* An attribute of a flame graph: where it learns which functions have changed beyond chance. */
 void page_verdicts(const struct page *pg, struct out *o);
+/* Labels and their values, with links that filter and group by them. */
+void page_labels(const struct page *pg, struct out *o);
 /* A report that is text. */
 void page_text(struct str text, struct out *o);
 /* A drawing, which "<path>" with the request's parameters is. */
 void page_drawing(const struct page *pg, const char *path, struct out *o);
+/* The graph, which "graph.svg" with the request's parameters is. */
+void page_graph(const struct page *pg, struct out *o);
 /* One line that says what is the matter, with a link to another view if 'to' is not NULL. */
 void page_note(const struct page *pg, struct str text, const char *to, const char *label,
 	       struct out *o);

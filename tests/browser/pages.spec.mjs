@@ -1,0 +1,209 @@
+// pages.spec.mjs - every page as a person uses it: tables, source, graph, labels, menus
+//
+// SPDX-License-Identifier: Apache-2.0
+
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { assert, complaints, finish, profiles, run, scratch, serve, shoot, sonde, test } from "./harness.mjs";
+
+const heapFile = profiles("prom-heap.pb.gz");
+const heap = await serve(heapFile);
+const sources = await serve(`-source_path=${profiles("srcroot")}`, "-trim_path=/go/src", profiles("arktos-list.pb.gz"));
+const hasDot = (() => {
+	try {
+		execFileSync("dot", ["-V"], { stdio: "ignore" });
+		return true;
+	} catch {
+		return false;
+	}
+})();
+
+const views = ["top", "peek?f=newTxRing", "source", "disasm", "labels", ...(hasDot ? [""] : [])];
+const ready = (page, view) => page.waitForSelector(`[data-view="${view}"][data-ready]`);
+const column = (page, i) => page.$$eval("main tbody tr:not([hidden])", (rows, at) =>
+	rows.map((r) => r.cells[at].textContent.trim()), i);
+
+for (const scheme of ["light", "dark"]) {
+	test(`axe has no complaints about any page in ${scheme}`, async ({ page }) => {
+		for (const view of views) {
+			await page.goto(`${heap}/${view}`);
+			await ready(page, view === "" ? "graph" : "command");
+			for (const summary of await page.$$("header summary")) await summary.click();
+			assert.deepEqual(await complaints(page), [], view);
+			await shoot(page, `${view.split("?")[0] || "graph"}-${scheme}`);
+		}
+		await page.goto(`${sources}/source?f=convertToWatchEvent`);
+		await ready(page, "source");
+		assert.deepEqual(await complaints(page), []);
+		await shoot(page, `listing-${scheme}`);
+	}, { colorScheme: scheme });
+}
+
+test("no page is wider than a phone", async ({ page }) => {
+	for (const view of views) {
+		await page.goto(`${heap}/${view}`);
+		await ready(page, view === "" ? "graph" : "command");
+		const [wide, has] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+		assert.ok(wide <= has, `${view}: ${wide} > ${has}`);
+		await shoot(page, `${view.split("?")[0] || "graph"}-phone`);
+	}
+}, { viewport: { width: 360, height: 740 } });
+
+test("headings sort the table, and say so", async ({ page }) => {
+	await page.goto(`${heap}/top`);
+	await ready(page, "table");
+	const first = await column(page, 5);
+	const heading = page.locator("th", { hasText: /^Cum$/ });
+	await heading.locator("button").click();
+	assert.equal(await heading.getAttribute("aria-sort"), "descending");
+	const numbers = (await page.$$eval("main tbody tr", (rows) => rows.map((r) => Number(r.cells[3].dataset.value))));
+	assert.deepEqual(numbers, [...numbers].sort((a, b) => b - a));
+	await heading.locator("button").press("Enter");
+	assert.equal(await heading.getAttribute("aria-sort"), "ascending");
+	const name = page.locator("th", { hasText: /^Name$/ });
+	await name.locator("button").click();
+	assert.equal(await name.getAttribute("aria-sort"), "ascending");
+	assert.equal(await heading.getAttribute("aria-sort"), "none");
+	const names = await column(page, 5);
+	assert.deepEqual(names, [...names].sort((a, b) => a.localeCompare(b)));
+	await name.locator("button").click();
+	await name.locator("button").click();
+	assert.deepEqual(await column(page, 5), first);
+});
+
+test("a field finds rows of the table", async ({ page }) => {
+	await page.goto(`${heap}/top`);
+	await ready(page, "table");
+	await page.getByLabel("Find").fill("^runtime\\.");
+	const names = await column(page, 5);
+	assert.ok(names.length > 1 && names.every((n) => n.startsWith("runtime.")), names.join());
+	assert.match(await page.textContent(".find .left"), new RegExp(`^${names.length} of `));
+	await page.getByLabel("Find").fill("(");
+	assert.equal(await page.getByLabel("Find").getAttribute("aria-invalid"), "true");
+});
+
+test("the command of a page is copied", async ({ page, context }) => {
+	await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+	await page.goto(`${heap}/top?f=tsdb&si=alloc_space`);
+	await page.getByRole("button", { name: "Copy as command" }).click();
+	await page.getByText("copied").waitFor();
+	const command = await page.evaluate(() => navigator.clipboard.readText());
+	assert.equal(command, `sonde -top -sample_index=alloc_space -nodecount=500 -focus=tsdb ${heapFile}`);
+	const text = execFileSync("sh", ["-c", command.replace(/^sonde/, `'${sonde}'`)], { encoding: "utf8" });
+	const names = text.slice(text.indexOf("cum%\n") + 5).trimEnd().split("\n").map((l) => l.trim().split(/\s+/).slice(5).join(" "));
+	assert.deepEqual(await column(page, 5), names);
+});
+
+test("a filter, a sample type and a reset, by mouse and keyboard", async ({ page }) => {
+	await page.goto(`${heap}/top`);
+	await page.getByLabel("Focus", { exact: true }).fill("regexp");
+	await page.keyboard.press("Enter");
+	await page.waitForURL(/f=regexp/);
+	await page.getByRole("link", { name: "alloc_objects" }).click();
+	await page.waitForURL(/si=alloc_objects/);
+	assert.match(page.url(), /f=regexp/);
+	assert.equal(await page.textContent("h1"), "prometheus alloc_objects");
+	const expected = run("-top", "-nodecount=500", "-focus=regexp", "-sample_index=alloc_objects", heapFile);
+	assert.ok(expected.includes((await column(page, 5))[0]));
+	await page.getByText("Refine", { exact: true }).click();
+	await page.getByLabel("Ignore", { exact: true }).fill("syntax");
+	await page.getByRole("button", { name: "Apply" }).click();
+	await page.waitForURL(/i=syntax/);
+	assert.ok(!(await column(page, 5)).some((n) => n.includes("syntax")));
+	await page.getByRole("link", { name: "Reset" }).click();
+	await page.waitForURL(/\/top$/);
+});
+
+test("a configuration is saved and deleted", async ({ page }) => {
+	await page.goto(`${heap}/top?f=tsdb`);
+	await page.getByText("Config", { exact: true }).click();
+	await page.getByLabel("Save as").fill("mine & <b>yours</b>");
+	await page.getByRole("button", { name: "Save", exact: true }).click();
+	await page.getByText("Config", { exact: true }).click();
+	const link = page.getByRole("link", { name: "mine & <b>yours</b>" });
+	assert.equal(await link.getAttribute("aria-current"), "true");
+	const saved = JSON.parse(readFileSync(join(scratch, "config/pprof/settings.json"), "utf8"));
+	assert.deepEqual(saved.configs.map((c) => [c.name, c.focus]), [["mine & <b>yours</b>", "tsdb"]]);
+	await page.getByText("Delete…").click();
+	await page.getByRole("button", { name: "Delete mine" }).click();
+	await page.getByText("Config", { exact: true }).click();
+	assert.equal(await page.getByRole("link", { name: "mine" }).count(), 0);
+});
+
+test("machine code and lines fold", async ({ page }) => {
+	await page.goto(`${sources}/source?f=convertToWatchEvent`);
+	await ready(page, "source");
+	const text = await page.textContent("main");
+	const list = run("-list=convertToWatchEvent", `-source_path=${profiles("srcroot")}`, "-trim_path=/go/src",
+		profiles("arktos-list.pb.gz"));
+	for (const line of list.split("\n").filter((l) => /^ +\S+ +\S+ +\d+:/.test(l)))
+		assert.ok(text.includes(line.replace(/^ +\S+ +\S+ +\d+:\s*/, "").trim()), line);
+});
+
+test("labels filter and group by a click", async ({ page }) => {
+	await page.goto(`${heap}/labels`);
+	await ready(page, "table");
+	const total = (await column(page, 0))[0];
+	await page.getByRole("link", { name: "only", exact: true }).first().click();
+	await page.waitForURL(/tf=/);
+	assert.deepEqual(await column(page, 0), [total]);
+	await page.goto(`${heap}/labels`);
+	await page.getByRole("link", { name: "as a table" }).click();
+	await page.waitForURL(/\/top\?tagroot=bytes/);
+	const expected = run("-top", "-nodecount=500", "-tagroot=bytes", heapFile);
+	for (const name of (await column(page, 5)).slice(0, 20)) assert.ok(expected.includes(name), name);
+});
+
+if (hasDot) {
+	test("the graph zooms and moves by wheel, drag, keys and buttons", async ({ page }) => {
+		await page.goto(`${heap}/`);
+		await ready(page, "graph");
+		const graph = page.locator("svg.graph");
+		const scale = async () => Number(await graph.getAttribute("data-scale"));
+		const box = () => graph.getAttribute("viewBox");
+		assert.equal(await scale(), 1);
+		await page.getByRole("button", { name: "Zoom in" }).click();
+		assert.equal(await scale(), 1.25);
+		await page.getByRole("button", { name: "Zoom out" }).click();
+		assert.equal(await scale(), 1);
+		const at = await graph.boundingBox();
+		await page.mouse.move(at.x + 5, at.y + 5);
+		await page.mouse.wheel(0, -100);
+		await page.waitForFunction(() => Number(document.querySelector("svg.graph").dataset.scale) > 1);
+		let before = await box();
+		await page.mouse.down();
+		await page.mouse.move(at.x + 105, at.y + 55, { steps: 4 });
+		await page.mouse.up();
+		assert.notEqual(await box(), before);
+		await page.getByRole("button", { name: "Fit" }).press("0");
+		assert.equal(await scale(), 1);
+		before = await box();
+		await page.keyboard.press("ArrowRight");
+		await page.keyboard.press("+");
+		assert.notEqual(await box(), before);
+		assert.equal(await scale(), 1.25);
+	});
+
+	test("functions of the graph are chosen by mouse and keyboard", async ({ page }) => {
+		await page.goto(`${heap}/?f=tsdb`);
+		await ready(page, "graph");
+		const node = page.locator("g.node[data-function*='newTxRing']");
+		await node.focus();
+		await page.keyboard.press("Enter");
+		assert.equal(await node.getAttribute("aria-pressed"), "true");
+		await page.locator(".choices").getByRole("link", { name: "Peek" }).click();
+		await page.waitForURL(/peek/);
+		assert.ok((await page.textContent("pre")).includes("newTxRing"));
+		await page.goBack();
+		await ready(page, "graph");
+		await page.locator("g.node[data-function*='newMemSeries']").click();
+		await page.locator(".choices").getByRole("link", { name: "Ignore" }).click();
+		await page.waitForURL(/i=/);
+		await ready(page, "graph");
+		assert.equal(await page.locator("g.node[data-function*='newMemSeries']").count(), 0);
+	});
+}
+
+await finish();
