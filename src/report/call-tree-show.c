@@ -59,7 +59,7 @@ static bool is_inlined(const struct call_tree *t, struct call_range r)
 	if (!t->bits || r.level == 0)
 		return false;
 	for (uint32_t i = r.from; i < r.to; i++) {
-		uint64_t bit = t->bits[i] + r.level - 1;
+		uint32_t bit = t->bits[i] + r.level - 1;
 
 		if (!(t->inlined[bit / 64] >> bit % 64 & 1))
 			return false;

@@ -23,13 +23,14 @@ enum { FEW = 6 };
 
 /* A callee of the range being split. */
 struct group {
-	uint32_t place, n, at;
+	uint32_t place, n;
+	uint32_t at, end; /* where the next of its stacks goes, and the first of the next group */
 	double width;
 };
 
 struct sorter {
 	struct call_tree *t;
-	struct call_cursor *cursors, *spare;
+	struct call_cursor *cursors;
 	uint32_t *next;       /* per cursor of the range being split: its callee, or NONE */
 	uint32_t *slot;       /* per place: 1 + its number among the groups, or 0 */
 	struct group *groups; /* of the range being split */
@@ -140,22 +141,42 @@ static void arrange(struct sorter *s, struct call_range r, uint32_t ended)
 		if (at > r.from)
 			s->t->shared[at] = r.level;
 		at += g->n;
+		g->end = at;
 	}
 }
 
-static void distribute(struct sorter *s, struct call_range r)
+/* Changes the stack at 'i' for the one where it belongs, until it is one of 'group' itself. */
+static void fetch(struct sorter *s, uint32_t from, uint32_t i, struct group *ended,
+		  const struct group *group)
 {
-	uint32_t ended = r.from;
+	for (;;) {
+		uint32_t place = s->next[i - from];
+		struct group *to = place == NONE ? ended : &s->groups[s->slot[place] - 1];
+		struct call_cursor cursor = s->cursors[i];
 
-	for (uint32_t i = r.from; i < r.to; i++) {
-		uint32_t place = s->next[i - r.from];
-
-		if (place == NONE)
-			s->spare[ended++] = s->cursors[i];
-		else
-			s->spare[s->groups[s->slot[place] - 1].at++] = s->cursors[i];
+		if (to == group)
+			return;
+		s->cursors[i] = s->cursors[to->at];
+		s->next[i - from] = s->next[to->at - from];
+		s->cursors[to->at] = cursor;
+		s->next[to->at - from] = place;
+		to->at++;
 	}
-	memcpy(s->cursors + r.from, s->spare + r.from, (r.to - r.from) * sizeof(*s->cursors));
+}
+
+/* Brings the stacks of each group together, without room for a copy of them. */
+static void distribute(struct sorter *s, struct call_range r, uint32_t nended)
+{
+	struct group ended = { .at = r.from, .end = r.from + nended };
+
+	for (; ended.at < ended.end; ended.at++)
+		fetch(s, r.from, ended.at, &ended, &ended);
+	for (size_t i = 0; i < s->ngroups; i++) {
+		struct group *g = &s->groups[i];
+
+		for (; g->at < g->end; g->at++)
+			fetch(s, r.from, g->at, &ended, g);
+	}
 }
 
 /* Not looked into, it has no callees. */
@@ -168,15 +189,12 @@ static void leave(struct sorter *s, struct call_range r)
 static void split(struct sorter *s, struct call_range r)
 {
 	uint32_t ended = find_groups(s, r);
-	bool one = ended == 0 && s->ngroups == 1;
 
 	arrange(s, r, ended);
-	if (!one)
-		distribute(s, r);
+	distribute(s, r, ended);
 	for (size_t i = s->ngroups; i-- > 0;) {
 		const struct group *g = &s->groups[i];
-		uint32_t to = one ? r.to : g->at;
-		struct call_range below = { to - g->n, to, r.level + 1 };
+		struct call_range below = { g->end - g->n, g->end, r.level + 1 };
 
 		s->slot[g->place] = 0;
 		if (g->width >= s->cutoff)
@@ -191,7 +209,6 @@ static void sort(struct call_tree *t, struct call_cursor *cursors, double cutoff
 	struct sorter s = { .t = t, .cursors = cursors, .cutoff = cutoff };
 	struct call_range all = { 0, t->n, 0 };
 
-	s.spare = mem_new(t->n, sizeof(*s.spare));
 	s.next = mem_new(t->n, sizeof(*s.next));
 	s.slot = mem_zeroed(t->nodes.n, sizeof(*s.slot));
 	vec_push(s.todo, s.ntodo, s.cap_todo, all);
@@ -203,7 +220,6 @@ static void sort(struct call_tree *t, struct call_cursor *cursors, double cutoff
 		else
 			sort_few(&s, r);
 	}
-	free(s.spare);
 	free(s.next);
 	free(s.slot);
 	free(s.groups);
@@ -277,7 +293,7 @@ static uint32_t length_of(const struct call_tree *t, struct call_cursor c)
 }
 
 /* All frames of a location but the outermost are calls that were inlined. */
-static void mark_inlined(struct call_tree *t, struct call_cursor c, uint64_t bit)
+static void mark_inlined(struct call_tree *t, struct call_cursor c, uint32_t bit)
 {
 	bit += c.frames;
 	for (uint32_t l = c.left; l-- > 0;) {
@@ -300,15 +316,14 @@ static void measure(struct call_tree *t, struct call_cursor *cursors)
 		t->length[i] = length_of(t, cursors[i]);
 		bits += t->length[i];
 	}
-	if (!has_inlined_calls(t))
+	if (!has_inlined_calls(t) || bits > UINT32_MAX)
 		return;
 	t->bits = mem_new(t->n, sizeof(*t->bits));
 	t->inlined = mem_zeroed(bits / 64 + 1, sizeof(*t->inlined));
-	bits = 0;
-	for (uint32_t i = 0; i < t->n; i++) {
-		t->bits[i] = bits;
-		mark_inlined(t, cursors[i], bits);
-		bits += t->length[i];
+	for (uint32_t i = 0, bit = 0; i < t->n; i++) {
+		t->bits[i] = bit;
+		mark_inlined(t, cursors[i], bit);
+		bit += t->length[i];
 	}
 }
 
@@ -316,7 +331,7 @@ static void measure(struct call_tree *t, struct call_cursor *cursors)
 static void reorder(struct call_tree *t, const struct call_cursor *cursors)
 {
 	uint32_t *length = mem_new(t->n, sizeof(*length));
-	uint64_t *bits = t->bits ? mem_new(t->n, sizeof(*bits)) : NULL;
+	uint32_t *bits = t->bits ? mem_new(t->n, sizeof(*bits)) : NULL;
 
 	t->sample = mem_new(t->n, sizeof(*t->sample));
 	for (uint32_t i = 0; i < t->n; i++) {

@@ -60,7 +60,7 @@ struct call_tree {
 	double *more, *less;      /* the same, apart; NULL while the sums tell */
 	struct call_start *start; /* per sample, or NULL: at the root */
 	bool upwards;             /* from there towards the root */
-	uint64_t *bits; /* per stack: its first bit among 'inlined'; NULL if no call was inlined */
+	uint32_t *bits; /* per stack: its first bit among 'inlined'; NULL if no call was inlined */
 	uint64_t *inlined;                /* a bit per frame */
 	bool shares_nodes;                /* with another tree, which outlives it */
 	bool compared;                    /* some values are negative, or samples are of a base */

@@ -26,7 +26,8 @@
 #include <stdlib.h>
 
 enum {
-	SHELVES = 4, /* this configuration and some before it: a comparison has three */
+	SHELVES = 4,     /* this configuration and some before it: a comparison has three */
+	LARGE = 1 << 22, /* entries of stacks: only a comparison keeps more than one of these */
 	FEWEST_PIXELS = 100,
 	MOST_PIXELS = 8192,
 	LONGEST_NAME = 1000, /* characters that are sent of a name */
@@ -116,11 +117,11 @@ static char *key_of(const struct config *cfg, const char *side)
 }
 
 /* The shelf of 'key', or the one that has not been used for longest. */
-static struct shelf *choose(struct flame_shelf *all, const char *key)
+static struct shelf *choose(struct flame_shelf *all, const char *key, size_t n)
 {
 	struct shelf *oldest = &all->at[0];
 
-	for (size_t i = 0; i < SHELVES; i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct shelf *s = &all->at[i];
 
 		if (s->key && strcmp(s->key, key) == 0)
@@ -155,13 +156,14 @@ static int find_shelf(struct visit *v, struct shelf **out, struct err *err)
 {
 	AUTO(freep) char *key = NULL;
 	struct flame_shelf *all = v->views->flames;
+	bool large = v->views->profile->nstacks > LARGE && !v->views->both;
 	struct shelf *s;
 	int rc = visit_configure(v, err);
 
 	if (rc)
 		return rc;
 	key = key_of(&v->cfg, web_arg(v->rq, "side"));
-	s = choose(all, key);
+	s = choose(all, key, large ? 1 : SHELVES);
 	if (!s->key) {
 		rc = fill(v, s, err);
 		if (rc)
