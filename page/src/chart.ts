@@ -34,16 +34,19 @@ export interface Line {
 }
 
 /** Of 24 hours, as logs have it; with the day where another one begins. */
-function times(_: uPlot, at: number[]): string[] {
-	let day = "";
-	return at.map((seconds) => {
-		const when = new Date(seconds * 1000);
-		const time = when.toLocaleTimeString("en-GB", seconds % 60 ? {} : { hour: "2-digit", minute: "2-digit" });
-		const date = when.toLocaleDateString("en-CA");
-		const text = date === day ? time : `${time}\n${date}`;
-		day = date;
-		return text;
-	});
+function times(zone: { timeZone?: string }): (_: uPlot, at: number[]) => string[] {
+	return (_, at) => {
+		let day = "";
+		return at.map((seconds) => {
+			const when = new Date(seconds * 1000);
+			const parts = seconds % 60 ? {} : { hour: "2-digit", minute: "2-digit" } as const;
+			const time = when.toLocaleTimeString("en-GB", { ...parts, ...zone });
+			const date = when.toLocaleDateString("en-CA", zone);
+			const text = date === day ? time : `${time}\n${date}`;
+			day = date;
+			return text;
+		});
+	};
 }
 
 function theme(element: Element): (name: string) => string {
@@ -64,8 +67,9 @@ function seriesOf(line: Line, colour: string, format: Format): uPlot.Series {
 
 /** A chart that fills the width of 'element'; 'more' is anything else of uPlot's. */
 export function chart(element: HTMLElement, lines: Line[], unit: string, data: uPlot.AlignedData,
-	more: Partial<uPlot.Options> = {}): uPlot {
+	more: Partial<uPlot.Options> = {}, utc = false): uPlot {
 	const format = formatIn(unit);
+	const zone = utc ? { timeZone: "UTC" } : {};
 	const pick = theme(element);
 	const axis = { stroke: pick("--pale"), grid: { stroke: pick("--edge"), width: 1 },
 		ticks: { stroke: pick("--edge"), width: 1 } };
@@ -75,8 +79,9 @@ export function chart(element: HTMLElement, lines: Line[], unit: string, data: u
 		width: Math.max(element.clientWidth, 200),
 		height,
 		scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] }, ...more.scales },
-		axes: [{ ...axis, values: times }, { ...axis, size: 76, incrs: steps(unit), values: (_, all) => all.map(format) }],
-		series: [{ value: (_, v) => (v == null ? "–" : new Date(v * 1000).toLocaleString()) }, ...lines.map((line) => seriesOf(line, pick(line.colour), format))],
+		axes: [{ ...axis, values: times(zone) }, { ...axis, size: 76, incrs: steps(unit), values: (_, all) => all.map(format) }],
+		series: [{ value: (_, v) => (v == null ? "–" : new Date(v * 1000).toLocaleString("en-CA", { hour12: false, ...zone })) }, ...lines.map((line) => seriesOf(line, pick(line.colour), format))],
+		...(utc ? { tzDate: (ts: number) => uPlot.tzDate(new Date(ts * 1e3), "Etc/UTC") } : {}),
 		...rest,
 	}, data, element);
 	new ResizeObserver(() => plot.setSize({ width: Math.max(element.clientWidth, 200), height })).observe(element);

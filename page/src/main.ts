@@ -15,6 +15,7 @@ const views: Record<string, () => Promise<Start>> = {
 	table: async () => (await import("./tables")).start,
 	flame: async () => (await import("./flame")).start,
 	live: async () => (await import("./live")).start,
+	series: async () => (await import("./series")).start,
 };
 
 for (const element of document.querySelectorAll<HTMLElement>("[data-view]")) {

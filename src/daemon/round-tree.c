@@ -19,7 +19,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char colons[] = "%Y-%m-%d-%H:%M:%S", plain[] = "%Y%m%dT%H%M%SZ";
 static const char ending[] = ".pprof";
 
 struct round {
@@ -44,26 +43,7 @@ void tree_stamp(const struct tree *t, int64_t seconds, char stamp[STAMP_BYTES])
 		localtime_r(&when, &tm);
 	else
 		gmtime_r(&when, &tm);
-	strftime(stamp, STAMP_BYTES, t->plain_names ? plain : colons, &tm);
-}
-
-bool stamp_parse(struct str name, int64_t *seconds)
-{
-	char text[STAMP_BYTES];
-	struct tm tm = { 0 };
-	const char *end;
-
-	if (name.n >= sizeof(text))
-		return false;
-	memcpy(text, name.p, name.n);
-	text[name.n] = '\0';
-	end = strptime(text, colons, &tm);
-	if (!end || *end)
-		end = strptime(text, plain, &tm);
-	if (!end || *end)
-		return false;
-	*seconds = (int64_t)timegm(&tm);
-	return true;
+	strftime(stamp, STAMP_BYTES, t->plain_names ? STAMP_FORMAT_PLAIN : STAMP_FORMAT, &tm);
 }
 
 static int make_folders(const char *path, struct err *err)

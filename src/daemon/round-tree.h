@@ -12,13 +12,12 @@
 #define DAEMON_ROUND_TREE_H
 
 #include "base/str.h"
+#include "source/rounds.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct err;
-
-enum { STAMP_BYTES = 24 };
 
 struct tree {
 	const char *root;
@@ -49,8 +48,5 @@ struct tree_limits {
  * errno.
  */
 int tree_trim(const struct tree *t, const struct tree_limits *limits, int64_t now, struct err *err);
-
-/* What a round is called: when it was; false if it is none. */
-bool stamp_parse(struct str name, int64_t *seconds);
 
 #endif /* DAEMON_ROUND_TREE_H */

@@ -14,6 +14,7 @@
 #include "profile/profile.h"
 #include "render/json.h"
 #include "report/growth.h"
+#include "source/rounds.h"
 #include "source/source.h"
 #include "source/unpack.h"
 #include "store/dumps.h"
@@ -21,7 +22,6 @@
 #include "ui/environment.h"
 #include "ui/own-command.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 enum { CLEAN, LEAKS, FAILED };
-enum { DEPTH_MOST = 8, FRAMES_SHOWN = 12 };
+enum { FRAMES_SHOWN = 12 };
 static const size_t memory = (size_t)4 << 30;
 
 enum { FLAG_STORE, FLAG_COMPONENT, FLAG_FRAMES, FLAG_JSON };
@@ -112,28 +112,12 @@ static bool is_heap(struct str file, struct str *component)
 	return true;
 }
 
-static void closedirp(DIR **d)
+static void add_heap(void *ctx, const char *path, const char *name)
 {
-	if (*d)
-		closedir(*d);
-}
-
-static void walk(struct leaks *k, const char *folder, int depth)
-{
-	AUTO(closedirp) DIR *d = opendir(folder);
 	struct str component;
-	struct stat st;
 
-	for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
-		AUTO(freep) char *path = mem_printf("%s/%s", folder, e->d_name);
-
-		if (e->d_name[0] == '.' || stat(path, &st) != 0)
-			continue;
-		if (S_ISDIR(st.st_mode) && depth < DEPTH_MOST)
-			walk(k, path, depth + 1);
-		else if (S_ISREG(st.st_mode) && is_heap(str_of(e->d_name), &component))
-			add_path(k, component, path);
-	}
+	if (is_heap(str_of(name), &component))
+		add_path(ctx, component, path);
 }
 
 static void add_word(struct leaks *k, const char *word)
@@ -141,7 +125,7 @@ static void add_word(struct leaks *k, const char *word)
 	struct stat st;
 
 	if (stat(word, &st) == 0 && S_ISDIR(st.st_mode))
-		walk(k, word, 0);
+		rounds_walk(word, add_heap, k);
 	else
 		add_path(k, STR(""), word);
 }

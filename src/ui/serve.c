@@ -15,6 +15,8 @@
 #include "ui/live.h"
 #include "ui/load.h"
 #include "ui/options.h"
+#include "ui/series-pages.h"
+#include "ui/series.h"
 #include "ui/settings.h"
 #include "ui/viewer.h"
 #include "ui/web-views.h"
@@ -88,11 +90,25 @@ static int serve_profile(const struct config *cfg, const struct source_options *
 	return answer_with(web_views_answer, &views, so, n, err);
 }
 
+static int serve_series(const struct config *cfg, const struct source_options *so,
+			const char *settings, struct notify *n, struct err *err)
+{
+	struct series *series = NULL;
+	int rc = series_new(so, &series, err);
+
+	if (rc)
+		return rc;
+	return answer_with(series_pages_answer, series_pages_new(series, cfg, settings), so, n,
+			   err);
+}
+
 int serve(const struct config *cfg, const struct source_options *so, struct notify *n,
 	  struct err *err)
 {
 	AUTO(freep) char *settings = settings_path();
 
+	if (series_is(so))
+		return serve_series(cfg, so, settings, n, err);
 	if (live_is(so))
 		return answer_with(live_answer, live_new(cfg, so, settings), so, n, err);
 	return serve_profile(cfg, so, n, err);
