@@ -613,6 +613,12 @@ def t_names_are_text_and_nothing_else():
         drawing = xml.etree.ElementTree.fromstring(page(port, "/ui/flamegraph.svg"))
         assert len(list(drawing.iter("{http://www.w3.org/2000/svg}script"))) == 1
         assert len(top_of(port)) == len(HOSTILE)
+        if shutil.which("dot"):
+            drawing = xml.etree.ElementTree.fromstring(page(port, "/ui/graph.svg"))
+            assert len(list(drawing.iter("{http://www.w3.org/2000/svg}script"))) == 1
+            assert len([g for g in drawing.iter() if g.get("class") == "node"]) > len(HOSTILE)
+            assert {e.tag.split("}")[1] for e in drawing.iter()} <= {"svg", "g", "script", "title", "polygon", "a",
+                                                                     "text", "path", "polyline", "ellipse"}
 
 
 def t_answers_are_compressed_for_those_who_ask():

@@ -5,7 +5,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-import { bdi, h } from "./dom";
+import { Choice } from "./choose";
+import { h } from "./dom";
 
 const SVG = "http://www.w3.org/2000/svg";
 const XLINK = "http://www.w3.org/1999/xlink";
@@ -148,42 +149,13 @@ function functionOf(title: string): string {
 	return title.replace(/ \([^()]*\)$/, "");
 }
 
-/** A regular expression for names and nothing else; peek puts a line number behind them. */
-function exactly(names: Iterable<string>): string {
-	return [...names].map((n) => `^${n.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&")}( |$)`).join("|");
-}
-
-/** The address of a view with one parameter set; what it had before stays if 'adds'. */
-function address(view: string, param: string, value: string, adds = false): string {
-	const query = new URLSearchParams(location.search);
-	const before = query.get(param);
-
-	query.set(param, adds && before ? `${before}|${value}` : value);
-	return `./${view}?${query}`;
-}
-
-/** Links for the functions that have been chosen. */
-function choices(chosen: Set<string>): Node[] {
-	const names = exactly(chosen);
-	const links: [string, string][] = [
-		["Focus", address("", "f", names)], ["Ignore", address("", "i", names, true)],
-		["Hide", address("", "h", names, true)], ["Show", address("", "s", names)],
-		["Show from", address("", "sf", names)], ["Peek", address("peek", "f", names)],
-		["Source", address("source", "f", names)],
-	];
-
-	if (chosen.size === 0) return ["Choose functions by a click, or Tab and Enter."].map((t) => new Text(t));
-	return [bdi([...chosen].join(", "), "chosen"), ...links.map(([label, href]) => h("a", { href }, label))];
-}
-
 /** Nodes can be chosen with mouse and keyboard. */
-function makeChoosable(svg: SVGElement, pane: Pane, bar: HTMLElement): void {
-	const chosen = new Set<string>();
+function makeChoosable(svg: SVGElement, pane: Pane, choice: Choice): void {
 	const toggle = (node: SVGElement, name: string) => {
-		if (!chosen.delete(name)) chosen.add(name);
-		node.classList.toggle("picked", chosen.has(name));
-		node.setAttribute("aria-pressed", String(chosen.has(name)));
-		bar.replaceChildren(...choices(chosen));
+		const chosen = choice.toggle(name);
+
+		node.classList.toggle("picked", chosen);
+		node.setAttribute("aria-pressed", String(chosen));
 	};
 
 	for (const node of svg.querySelectorAll<SVGElement>("g.node")) {
@@ -203,7 +175,6 @@ function makeChoosable(svg: SVGElement, pane: Pane, bar: HTMLElement): void {
 			toggle(node, functionOf(title));
 		});
 	}
-	bar.replaceChildren(...choices(chosen));
 }
 
 function onKey(pane: Pane, e: KeyboardEvent): void {
@@ -224,7 +195,7 @@ function draw(element: HTMLElement, drawing: Element): void {
 
 	if (!(svg instanceof SVGSVGElement)) throw new Error("this is no drawing");
 	const pane = new Pane(svg);
-	const bar = h("div", { class: "choices", role: "status" });
+	const choice = new Choice("");
 	const button = (label: string, help: string, act: () => void) =>
 		h("button", { type: "button", title: help, "aria-label": help, onclick: act }, label);
 
@@ -232,10 +203,10 @@ function draw(element: HTMLElement, drawing: Element): void {
 	svg.setAttribute("role", "group");
 	svg.setAttribute("aria-label", "Call graph; plus, minus, 0 and arrows zoom and move it");
 	element.addEventListener("keydown", (e) => onKey(pane, e));
-	makeChoosable(svg, pane, bar);
+	makeChoosable(svg, pane, choice);
 	element.replaceChildren(h("div", { class: "tools" },
 		button("+", "Zoom in", () => pane.zoom(STEP)), button("−", "Zoom out", () => pane.zoom(1 / STEP)),
-		button("Fit", "Fit: show all of it", () => pane.fit()), bar), svg);
+		button("Fit", "Fit: show all of it", () => pane.fit()), choice.bar), svg);
 	pane.fit();
 }
 

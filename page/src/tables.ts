@@ -6,6 +6,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
+import { Choice } from "./choose";
 import { h } from "./dom";
 
 type Order = "none" | "descending" | "ascending";
@@ -79,7 +80,7 @@ function expression(text: string): RegExp | null {
 }
 
 /** A field above the table, and how much of the table it leaves. */
-function addFilter(table: HTMLTableElement): void {
+function addFilter(table: HTMLTableElement): HTMLElement {
 	const rows = [...(table.tBodies[0]?.rows ?? [])];
 	const said = h("output", { class: "left" });
 	const field = h("input", { type: "search", size: 24, spellcheck: "false" });
@@ -96,7 +97,31 @@ function addFilter(table: HTMLTableElement): void {
 		}
 		said.textContent = field.value ? `${left} of ${rows.length} rows` : "";
 	});
-	(table.closest(".table") ?? table).before(h("div", { class: "find" }, h("label", {}, "Find", field), said));
+	const tools = h("div", { class: "find" }, h("label", {}, "Find", field), said);
+	(table.closest(".table") ?? table).before(tools);
+	return tools;
+}
+
+/** Rows can be picked: by a click anywhere but on their link, or with a key. */
+function makeChoosable(table: HTMLTableElement, view: string, tools: HTMLElement): void {
+	const choice = new Choice(view);
+
+	for (const row of table.tBodies[0]?.rows ?? []) {
+		const name = row.querySelector("a")?.textContent;
+		const cell = row.cells[0];
+		if (!name || !cell) continue;
+		const toggle = () => {
+			const chosen = choice.toggle(name);
+			row.classList.toggle("picked", chosen);
+			box.checked = chosen;
+		};
+		const box = h("input", { type: "checkbox", "aria-label": `Pick ${name}`, onchange: toggle });
+		cell.prepend(box);
+		row.addEventListener("click", (e) => {
+			if (!(e.target as Element).closest("a, input") && !String(getSelection())) toggle();
+		});
+	}
+	tools.append(choice.bar);
 }
 
 export function start(element: HTMLElement): void {
@@ -104,7 +129,8 @@ export function start(element: HTMLElement): void {
 
 	if ((table.tBodies[0]?.rows.length ?? 0) > 1) {
 		new Sorter(table);
-		addFilter(table);
+		const tools = addFilter(table);
+		if (table.dataset["choose"] !== undefined) makeChoosable(table, table.dataset["choose"], tools);
 	}
 	table.dataset["ready"] = "true";
 }

@@ -13,6 +13,7 @@
 #include "profile/encode.h"
 #include "profile/profile.h"
 #include "render/render.h"
+#include "render/xml.h"
 #include "report/report.h"
 #include "report/trust.h"
 #include "ui/commands.h"
@@ -29,8 +30,8 @@
 
 #include <errno.h>
 
-/* What a browser can still show; and functions to choose from. */
-enum { LARGEST_BODY = 64 << 20, CHOICES = 50 };
+/* What a browser can still show; functions to choose from; characters of a name in a graph. */
+enum { LARGEST_BODY = 64 << 20, CHOICES = 50, LONGEST_NAME = 1000 };
 
 /* Reports at a time, so that a slow one holds up none; and bytes of answers to keep. */
 enum { REPORTS = 4, KEPT_BYTES = 16 << 20 };
@@ -215,6 +216,57 @@ static void send_flame(struct visit *v)
 	render_flame_svg(v->report, &v->reply->body);
 }
 
+/* Whether Graphviz takes a string for what it is, wherever the reference puts it. */
+static bool is_tame(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+
+		if (c < ' ' || c >= 0x7f || c == '"' || c == '\\')
+			return false;
+	}
+	return s.n <= LONGEST_NAME;
+}
+
+static struct str tamed(struct visit *v, struct str s, struct out *text)
+{
+	struct out plain;
+	struct str part;
+
+	text->n = 0;
+	out_init(&plain, 0);
+	text_visible(&plain, s, LONGEST_NAME);
+	for (struct str rest = out_view(&plain); rest.n; rest = str_skip(rest, 1)) {
+		part = (struct str){ rest.p, 1 };
+		if (part.p[0] == '"')
+			part = STR("\xe2\x80\xb3"); /* a double prime */
+		else if (part.p[0] == '\\')
+			part = STR("\xe2\x88\x96"); /* a minus of sets */
+		out_str(text, part);
+	}
+	out_release(&plain);
+	return xarena_str(&v->profile->arena, out_view(text));
+}
+
+/*
+ * The reference writes some strings of a profile into its DOT as they are, and so must "-dot". What
+ * goes to Graphviz from here cannot end a string and begin something else.  The strings are this
+ * visit's own.
+ */
+static void tame_strings(struct visit *v)
+{
+	struct strings *all = v->profile->strings;
+	struct out text;
+
+	out_init(&text, 0);
+	for (size_t i = 0; i < all->n; i++) {
+		if (!is_tame(all->at[i]))
+			all->at[i] = tamed(v, all->at[i], &text);
+	}
+	out_release(&text);
+	v->report->v->ncomments = 0; /* the head of the page has them */
+}
+
 /* Others go on while Graphviz lays it out. */
 static void send_graph(struct visit *v)
 {
@@ -226,8 +278,10 @@ static void send_graph(struct visit *v)
 	visit_begin_work(v);
 	out_init(&graph, 0);
 	rc = visit_report(v, REPORT_DOT, false, &err);
-	if (rc == 0)
+	if (rc == 0) {
+		tame_strings(v);
 		render_dot(v->report, &graph);
+	}
 	visit_end_work(v);
 	pthread_mutex_lock(&v->views->drawing);
 	if (rc == 0)

@@ -247,7 +247,8 @@ static void put_row(struct out *o, const struct page *pg, struct report *r, cons
 	out_text(o, "</tr>\n");
 }
 
-static void put_columns(struct out *o)
+/* Rows can be picked to filter the view 'chosen' by, if it is not NULL. */
+static void put_columns(struct out *o, const char *chosen)
 {
 	static const char *const columns[][2] = {
 		{ "Flat", "What the function took itself" },
@@ -258,7 +259,10 @@ static void put_columns(struct out *o)
 		{ "Name", "The function; inlined: the compiler put it into its callers" },
 	};
 
-	out_text(o, "<div class=\"table\" tabindex=\"0\"><table data-view=\"table\"><thead><tr>");
+	out_text(o, "<div class=\"table\" tabindex=\"0\"><table data-view=\"table\"");
+	if (chosen)
+		out_printf(o, " data-choose=\"%s\"", chosen);
+	out_text(o, "><thead><tr>");
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
 		out_printf(o, "<th scope=\"col\" title=\"%s\">%s</th>", columns[i][1],
 			   columns[i][0]);
@@ -271,7 +275,7 @@ void page_top(const struct page *pg, struct report *r, const char *to, struct ou
 
 	top_init(&t, r);
 	trust_graph(pg->trust, t.g);
-	put_columns(o);
+	put_columns(o, strcmp(pg->view, to) == 0 ? NULL : pg->view);
 	for (uint32_t i = 0; i < t.n; i++)
 		put_row(o, pg, r, to, &t.rows[i]);
 	out_text(o, "</tbody></table></div>\n");

@@ -84,6 +84,19 @@ test("a field finds rows of the table", async ({ page }) => {
 	assert.equal(await page.getByLabel("Find").getAttribute("aria-invalid"), "true");
 });
 
+test("rows are picked to filter by", async ({ page }) => {
+	await page.goto(`${heap}/top?i=nothing`);
+	await ready(page, "table");
+	await page.locator("tr", { hasText: "newTxRing" }).locator("td").nth(2).click();
+	await page.getByLabel("Pick github.com/prometheus/prometheus/tsdb.newMemSeries").press("Space");
+	await page.locator(".choices").getByRole("link", { name: "Focus" }).click();
+	await page.waitForURL(/f=/);
+	const expected = run("-top", "-nodecount=500", "-focus=tsdb\\.(newTxRing|newMemSeries)$", heapFile);
+	const names = await column(page, 5);
+	assert.ok(names.length > 3 && names.every((n) => expected.includes(n)), names.join());
+	assert.equal(expected.trimEnd().split("\n").length - expected.split("cum%\n")[0].split("\n").length, names.length);
+});
+
 test("the command of a page is copied", async ({ page, context }) => {
 	await context.grantPermissions(["clipboard-read", "clipboard-write"]);
 	await page.goto(`${heap}/top?f=tsdb&si=alloc_space`);
@@ -205,5 +218,41 @@ if (hasDot) {
 		assert.equal(await page.locator("g.node[data-function*='newMemSeries']").count(), 0);
 	});
 }
+
+const hostile = ["<script>window.hit = 1</script>", '"><img src=x onerror="window.hit=1">', "'+(window.hit=1)+'",
+	"a\u202eb\u2066c", "]]></script><svg onload=window.hit=1>", "{{constructor.constructor('window.hit=1')()}}",
+	"javascript:window.hit=1", "x".repeat(65536), "tab\tnew\nline", "%s%n\u0000"];
+
+/** A profile with them as functions, files, binaries, labels, comments and types. */
+const writer = `
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from writer import Profile
+names = json.loads(sys.argv[3])
+p = Profile([(names[0], names[1]), (names[1], names[2])], comments=names)
+m = p.mapping(file="/bin/" + names[0], build_id=names[1])
+stack = [p.frame(n, line=i + 1, file=n, mapping=m) for i, n in enumerate(names)]
+for i in range(len(stack)):
+    p.sample(stack[i:], [i + 1, 2], labels=[(names[i], names[-1 - i]), ("size", i, names[i])])
+open(sys.argv[2], "wb").write(p.encode())
+`;
+
+test("names of strangers are text on every page", async ({ page }) => {
+	const file = join(scratch, "hostile.pb");
+	execFileSync("python3", ["-B", "-c", writer, profiles("."), file, JSON.stringify(hostile)]);
+	const address = await serve("-symbolize=none", file);
+	const asked = [];
+	page.on("request", (r) => asked.push(r.url()));
+	page.on("dialog", () => assert.fail("a dialog"));
+	const some = views.map((view) => view.replace("newTxRing", "."));
+	for (const view of [...some, "flamegraph", "source?f=.", "top?f=<script>window.hit = 1</script>"]) {
+		await page.goto(`${address}/${view}`);
+		await page.waitForFunction(() => [...document.querySelectorAll("[data-view]")].every((e) => e.dataset.ready));
+		assert.equal(await page.evaluate(() => window.hit), undefined, view);
+		assert.equal(await page.locator("main img, main script, main [onload], main [onerror]").count(), 0, view);
+		assert.doesNotMatch(await page.content(), /[\u202a-\u202e\u2066-\u2069]/, view);
+	}
+	assert.deepEqual(asked.filter((u) => !u.startsWith(address)), []);
+});
 
 await finish();
