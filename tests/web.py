@@ -328,6 +328,27 @@ def labels_of(text):
     return found
 
 
+def t_peek_without_a_function_is_everything_or_a_choice():
+    with serving(PROM) as port:
+        text = Reader(page(port, "/ui/peek")).pre
+        assert text.rstrip("\n") == run(SONDE, "-peek=.", "-lines", PROM).rstrip("\n")
+    with serving(HERE / "profiles/synthetic-20k.pb.gz") as port:
+        text = page(port, "/ui/peek")
+        assert "Which functions?" in text
+        link = next(h for h in Reader(text).links if h.startswith("./peek?f=%5E"))
+        assert "flat%" in Reader(page(port, f"/ui/{link[2:]}")).pre
+
+
+def t_names_lead_to_themselves_whatever_is_added_up():
+    with serving(PROM) as port:
+        for g in ("functions", "filefunctions", "lines", "addresses"):
+            links = [h for h in Reader(page(port, "/ui/top", g=g)).links if "f=%5E" in h]
+            assert len(links) > 20
+            for link in links[:3]:
+                text = page(port, f"/ui/{link[2:]}")
+                assert "matched no samples" not in text and "flat%" in Reader(text).pre, link
+
+
 def t_labels_are_listed_and_their_links_filter_by_them():
     path = labelled_profile()
     with serving(path) as port:
@@ -649,11 +670,12 @@ def t_what_is_kept_is_what_would_be_made():
 
 def t_slow_and_broken_clients_hold_up_nobody():
     with serving(PROM) as port:
-        idle = [socket.create_connection(("localhost", port)) for _ in range(20)]
+        idle = [socket.create_connection(("localhost", port)) for _ in range(100)]
         for i, s in enumerate(idle):
-            s.sendall(b"GET /ui/top HTTP/1.1\r\nHo"[:i + 1])
-        greedy = socket.create_connection(("localhost", port))  # asks, and never reads
-        greedy.sendall(b"GET /ui/flamegraph.svg HTTP/1.1\r\nHost: localhost\r\n\r\n" * 50)
+            s.sendall(b"POST /ui/saveconfig HTTP/1.1\r\nContent-Length: 9\r\n\r\nab"[:i + 1])
+        greedy = [socket.create_connection(("localhost", port)) for _ in range(20)]  # ask, and never read
+        for s in greedy:
+            s.sendall(b"GET /ui/flamegraph.svg HTTP/1.1\r\nHost: localhost\r\n\r\n" * 50)
         for junk in (b"\0" * 1000 + b"\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /ui/top\r\n\r\n",
                      b"GET /ui/top?" + b"a" * 200000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"):
             with socket.create_connection(("localhost", port)) as s, contextlib.suppress(OSError):
@@ -661,7 +683,7 @@ def t_slow_and_broken_clients_hold_up_nobody():
         assert len(top_of(port)) > 20
         many = "&".join(f"a{i}=1" for i in range(100))
         assert ask(port, f"/ui/top?{many}")[0] == 400
-        for s in [*idle, greedy]:
+        for s in [*idle, *greedy]:
             s.close()
 
 

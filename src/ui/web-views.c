@@ -31,7 +31,7 @@
 #include <errno.h>
 
 /* What a browser can still show; functions to choose from; characters of a name in a graph. */
-enum { LARGEST_BODY = 64 << 20, CHOICES = 50, LONGEST_NAME = 1000 };
+enum { LARGEST_BODY = 64 << 20, ALL_AT_ONCE = 2 << 20, CHOICES = 50, LONGEST_NAME = 1000 };
 
 /* Reports at a time, so that a slow one holds up none; and bytes of answers to keep. */
 enum { REPORTS = 4, KEPT_BYTES = 16 << 20 };
@@ -46,13 +46,13 @@ static int show_top(struct visit *v, const struct page *pg, struct err *err)
 }
 
 static int show_text(struct visit *v,
-		     int (*render)(struct report *r, struct out *o, struct err *err),
+		     int (*render)(struct report *r, struct out *o, struct err *err), size_t most,
 		     struct err *err)
 {
 	struct out text;
 	int rc;
 
-	out_init(&text, LARGEST_BODY);
+	out_init(&text, most);
 	rc = render(v->report, &text, err);
 	if (rc == 0 && text.error)
 		rc = err_set(err, text.error, "this is too much for a page: narrow it with focus");
@@ -60,12 +60,6 @@ static int show_text(struct visit *v,
 		page_text(out_view(&text), &v->reply->body);
 	out_release(&text);
 	return rc;
-}
-
-static int show_peek(struct visit *v, const struct page *pg, struct err *err)
-{
-	(void)pg;
-	return show_text(v, render_tree_text, err);
 }
 
 /* Listings of everything are long: which functions is asked first. */
@@ -76,6 +70,7 @@ static int show_choice(struct visit *v, const struct page *pg, struct err *err)
 	int rc;
 
 	cfg.nodecount = CHOICES;
+	cfg.granularity = "functions";
 	rc = report_new(&r, v->profile, REPORT_TEXT, NULL, &cfg, NULL, err);
 	if (rc)
 		return rc;
@@ -85,6 +80,15 @@ static int show_choice(struct visit *v, const struct page *pg, struct err *err)
 		  NULL, NULL, &v->reply->body);
 	page_top(pg, r, pg->view, &v->reply->body);
 	return 0;
+}
+
+/* All of a small profile, as the reference has it. */
+static int show_peek(struct visit *v, const struct page *pg, struct err *err)
+{
+	bool all = !*web_arg(v->rq, "f");
+	int rc = show_text(v, render_tree_text, all ? ALL_AT_ONCE : LARGEST_BODY, err);
+
+	return all && rc == -EFBIG ? show_choice(v, pg, err) : rc;
 }
 
 static int show_source(struct visit *v, const struct page *pg, struct err *err)
@@ -105,7 +109,7 @@ static int show_disasm(struct visit *v, const struct page *pg, struct err *err)
 {
 	if (!*web_arg(v->rq, "f"))
 		return show_choice(v, pg, err);
-	return show_text(v, render_disasm_text, err);
+	return show_text(v, render_disasm_text, LARGEST_BODY, err);
 }
 
 static int show_graph(struct visit *v, const struct page *pg, struct err *err)

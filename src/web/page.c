@@ -7,6 +7,7 @@
 
 #include "base/out.h"
 #include "base/units.h"
+#include "graph/graph.h"
 #include "profile/profile.h"
 #include "render/xml.h"
 #include "report/legend.h"
@@ -204,16 +205,18 @@ void page_bar(struct out *o, int64_t part, int64_t all)
 			   share);
 }
 
+/* 'function' is the name without what the granularity has put behind it. */
 static void put_name(struct out *o, const struct page *pg, const char *to,
-		     const struct top_row *row)
+		     const struct top_row *row, struct str function)
 {
-	bool linked = row->name.n <= LINKED && !memchr(row->name.p, '\0', row->name.n);
+	bool linked =
+		function.n > 0 && function.n <= LINKED && !memchr(function.p, '\0', function.n);
 	struct out exact;
 
 	out_text(o, "<td>");
 	if (linked) {
 		out_init(&exact, 0);
-		page_quote(&exact, row->name);
+		page_quote(&exact, function);
 		page_link(o, pg, to, "f", out_view(&exact));
 		out_char(o, '>');
 		out_release(&exact);
@@ -232,7 +235,7 @@ static void put_share(struct out *o, int64_t v, int64_t total)
 }
 
 static void put_row(struct out *o, const struct page *pg, struct report *r, const char *to,
-		    const struct top_row *row)
+		    const struct top_row *row, struct str function)
 {
 	out_printf(o, "<tr><td data-value=\"%" PRId64 "\">", row->flat);
 	page_safe(o, report_value_str(r, row->flat));
@@ -243,7 +246,7 @@ static void put_row(struct out *o, const struct page *pg, struct report *r, cons
 	page_safe(o, report_value_str(r, row->cum));
 	out_text(o, "</td>");
 	put_share(o, row->cum, r->total);
-	put_name(o, pg, to, row);
+	put_name(o, pg, to, row, function);
 	out_text(o, "</tr>\n");
 }
 
@@ -277,7 +280,7 @@ void page_top(const struct page *pg, struct report *r, const char *to, struct ou
 	trust_graph(pg->trust, t.g);
 	put_columns(o, strcmp(pg->view, to) == 0 ? NULL : pg->view);
 	for (uint32_t i = 0; i < t.n; i++)
-		put_row(o, pg, r, to, &t.rows[i]);
+		put_row(o, pg, r, to, &t.rows[i], profile_str(r->v, graph_at(t.g, i)->info.name));
 	out_text(o, "</tbody></table></div>\n");
 	top_release(&t);
 }

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 /* 'HEADERS' is bytes for one request with all of its headers, 'FORM' for what is sent with it. */
-enum { CONNECTIONS = 64, TIMEOUT_S = 30, HEADERS = 64 << 10, FORM = 64 << 10, BACKLOG = 64 };
+enum { CONNECTIONS = 512, TIMEOUT_S = 30, HEADERS = 64 << 10, FORM = 64 << 10, BACKLOG = 64 };
 
 /* A page loads its script, its style sheet and its data from here, and has none of them inline. */
 static const char page_policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; "
