@@ -36,7 +36,7 @@ enum {
 	DIGIT_BITS = 11,
 	DIGITS = 1 << DIGIT_BITS,
 	INPUT_MAX = 1 << 30,
-	PRINTED = 512, /* addresses at a time */
+	PRINTED = 256, /* addresses at a time */
 	CACHE_LINE = 64,
 	NAME_MOST = 256, /* bytes of a name that are asked for */
 	LINE_LEAST = 8,  /* bytes of most lines with an address */
@@ -174,7 +174,10 @@ struct answer {
 	atomic_size_t next; /* part that nobody has taken yet */
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
-	size_t turn; /* part that is to be printed next */
+	size_t turn; /* part that is to be written next */
+	size_t nparts;
+	struct out parts[2 * PAR_MOST]; /* that one and those behind it, */
+	bool is_ready[2 * PAR_MOST];    /* and whether they are */
 };
 
 /* Says that a name will be printed soon. */
@@ -236,37 +239,62 @@ static void print_part(const struct answer *a, size_t from, struct out *o)
 	}
 }
 
-/* Makes parts on each processor, and writes them in order. */
+/* Waits until there is room for a part.  It is moved, so that nobody else is near. */
+static struct out take_part(struct answer *a, size_t which)
+{
+	struct out part;
+
+	pthread_mutex_lock(&a->lock);
+	while (which >= a->turn + a->nparts)
+		pthread_cond_wait(&a->moved, &a->lock);
+	part = a->parts[which % a->nparts];
+	pthread_mutex_unlock(&a->lock);
+	part.n = 0;
+	return part;
+}
+
+/* Writes what is ready, in order. */
+static void give_part(struct answer *a, size_t which, struct out part)
+{
+	pthread_mutex_lock(&a->lock);
+	a->parts[which % a->nparts] = part;
+	a->is_ready[which % a->nparts] = true;
+	for (; a->is_ready[a->turn % a->nparts]; a->turn++) {
+		out_str(a->o, out_view(&a->parts[a->turn % a->nparts]));
+		a->is_ready[a->turn % a->nparts] = false;
+		pthread_cond_broadcast(&a->moved);
+	}
+	pthread_mutex_unlock(&a->lock);
+}
+
 static void print_some(int i, void *ctx)
 {
 	struct answer *a = ctx;
-	struct out part;
 
 	(void)i;
-	out_init(&part, 0);
 	for (;;) {
 		size_t which = atomic_fetch_add(&a->next, 1);
+		struct out part;
 
 		if (which * PRINTED >= a->l->n)
 			break;
-		part.n = 0;
+		part = take_part(a, which);
 		print_part(a, which * PRINTED, &part);
-		pthread_mutex_lock(&a->lock);
-		while (a->turn != which)
-			pthread_cond_wait(&a->moved, &a->lock);
-		out_str(a->o, out_view(&part));
-		a->turn++;
-		pthread_cond_broadcast(&a->moved);
-		pthread_mutex_unlock(&a->lock);
+		give_part(a, which, part);
 	}
-	out_release(&part);
 }
 
+/* Each processor makes parts of it. */
 static void print(struct answer *a)
 {
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->moved, NULL);
+	a->nparts = 2 * (size_t)par_width();
+	for (size_t i = 0; i < a->nparts; i++)
+		out_init(&a->parts[i], 0);
 	par_run(par_width(), print_some, a);
+	for (size_t i = 0; i < a->nparts; i++)
+		out_release(&a->parts[i]);
 }
 
 /* ------------------------------------------------------------------ resolving */

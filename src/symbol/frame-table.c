@@ -5,9 +5,16 @@
  */
 #include "symbol/frame-table.h"
 
+#include "base/par.h"
+
 #include <errno.h>
 
-enum { UNSUMMED = 16, LANES = 4, LANE = 16 };
+enum {
+	UNSUMMED = 16,
+	LANES = 4,
+	LANE = 16,
+	LARGE = 4 << 20, /* worth a thread */
+};
 
 static uint64_t load(const char *p)
 {
@@ -21,18 +28,18 @@ static uint64_t load(const char *p)
 uint64_t frame_table_checksum(struct str bytes)
 {
 	uint64_t sums[LANES] = { 1, 2, 3, 4 }, sum = FRAME_TABLE_MAGIC;
+	size_t at = UNSUMMED < bytes.n ? UNSUMMED : bytes.n;
 
-	bytes = str_skip(bytes, UNSUMMED);
-	for (; bytes.n >= LANES * LANE; bytes = str_skip(bytes, LANES * LANE)) {
+	for (; bytes.n - at >= LANES * LANE; at += LANES * LANE) {
 		for (size_t i = 0; i < LANES; i++) {
-			const char *p = bytes.p + i * LANE;
+			const char *p = bytes.p + at + i * LANE;
 
 			sums[i] = hash_mix(load(p) ^ sums[i], load(p + sizeof(uint64_t)));
 		}
 	}
 	for (size_t i = 0; i < LANES; i++)
 		sum = hash_mix(sum, sums[i]);
-	return hash_bytes(bytes.p, bytes.n, sum);
+	return hash_bytes(bytes.p + at, bytes.n - at, sum);
 }
 
 /* Whether the counts of 'h' make up 'size' bytes. */
@@ -109,18 +116,39 @@ void frame_table_view(struct str bytes, struct frame_table *t)
 	t->text = (const char *)(t->ends + h->ntexts);
 }
 
+/* Bytes that are added up while others look at what they mean. */
+struct summed {
+	struct str bytes;
+	uint64_t checksum;
+};
+
+static void add_up(void *ctx)
+{
+	struct summed *s = ctx;
+
+	s->checksum = frame_table_checksum(s->bytes);
+}
+
 int frame_table_parse(struct str bytes, struct frame_table *t)
 {
 	const struct table_header *h = (const void *)bytes.p;
+	struct summed sum = { .bytes = bytes };
+	struct par_task summing = { 0 };
 	struct frame_table is;
+	bool sound;
 
 	if (bytes.n < sizeof(*h) || (uintptr_t)h % _Alignof(struct table_header) != 0 ||
-	    h->magic != FRAME_TABLE_MAGIC || !has_size(h, bytes.n) ||
-	    frame_table_checksum(bytes) != h->checksum)
+	    h->magic != FRAME_TABLE_MAGIC || !has_size(h, bytes.n))
 		return -EBADMSG;
+	if (bytes.n >= LARGE)
+		par_start(&summing, add_up, &sum);
+	else
+		add_up(&sum);
 	frame_table_view(bytes, &is);
-	if (!are_addresses_sound(&is, h->nframes) || !are_functions_sound(&is, h) ||
-	    !are_texts_sound(&is, h))
+	sound = are_addresses_sound(&is, h->nframes) && are_functions_sound(&is, h) &&
+		are_texts_sound(&is, h);
+	par_wait(&summing);
+	if (!sound || sum.checksum != h->checksum)
 		return -EBADMSG;
 	*t = is;
 	return 0;

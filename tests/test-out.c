@@ -1,0 +1,115 @@
+/*
+ * test-out.c - numbers in a sink, and the order that is made by digits
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/out.h"
+#include "base/sort-keys.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { THINGS = 1000, ROUNDS = 5, SEED = 7, TEXT = 32 };
+
+/* 'v' behind so many bytes, in a sink that has no room for more at first. */
+static void assert_number(uint64_t v, size_t before)
+{
+	char want[TEXT];
+	struct out o;
+
+	snprintf(want, sizeof(want), "%llu", (unsigned long long)v);
+	out_init(&o, 0);
+	out_fill(&o, '.', before);
+	out_u64(&o, v);
+	out_char(&o, '\0');
+	assert_string_equal(o.p + before, want);
+	out_release(&o);
+}
+
+static void numbers_have_the_digits_they_need(void **state)
+{
+	(void)state;
+	for (uint64_t v = 0; v < 20000; v++)
+		assert_number(v, 1);
+	for (uint64_t v = 1; v < UINT64_MAX / 10; v *= 10) {
+		assert_number(v - 1, 1);
+		assert_number(v, 1);
+	}
+	assert_number(UINT64_MAX, 1);
+}
+
+static void a_number_that_does_not_fit_makes_room(void **state)
+{
+	(void)state;
+	for (size_t before = 240; before <= 256; before++) {
+		assert_number(7, before);
+		assert_number(1234, before);
+		assert_number(UINT64_MAX, before);
+	}
+}
+
+struct thing {
+	uint64_t key;
+	int rank;
+};
+
+static uint64_t key_of(const void *thing)
+{
+	return ((const struct thing *)thing)->key;
+}
+
+static int by_key_and_rank(const void *x, const void *y)
+{
+	const struct thing *a = x, *b = y;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* Keys of up to so many bits: few bits make many that are the same. */
+static void assert_sorted(unsigned bits, size_t n)
+{
+	struct thing ours[THINGS], theirs[THINGS];
+	uint64_t state = SEED + bits;
+
+	for (size_t i = 0; i < n; i++) {
+		state = state * 6364136223846793005u + 1442695040888963407u;
+		ours[i] = (struct thing){ .key = state >> (64 - bits),
+					  .rank = (int)(state >> 5 & 3) };
+		theirs[i] = ours[i];
+	}
+	sort_by_key(ours, n, sizeof(*ours), key_of, by_key_and_rank);
+	qsort(theirs, n, sizeof(*theirs), by_key_and_rank);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(ours[i].key, theirs[i].key);
+		assert_int_equal(ours[i].rank, theirs[i].rank);
+	}
+}
+
+static void digits_make_the_order_that_comparing_makes(void **state)
+{
+	(void)state;
+	for (unsigned bits = 1; bits <= 64; bits++)
+		for (size_t n = 0; n <= THINGS; n += n < ROUNDS ? 1 : THINGS / ROUNDS - 1)
+			assert_sorted(bits, n);
+	sort_by_key(NULL, 0, sizeof(struct thing), key_of, by_key_and_rank);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_have_the_digits_they_need),
+		cmocka_unit_test(a_number_that_does_not_fit_makes_room),
+		cmocka_unit_test(digits_make_the_order_that_comparing_makes),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
