@@ -32,7 +32,8 @@ def run(*args, **kw):
 
 def place(e):
     """Lines from the case down to where it broke, in these tests."""
-    frames = [f for f in traceback.extract_tb(e.__traceback__) if str(HERE) in f.filename][1:]
+    frames = [f for f in traceback.extract_tb(e.__traceback__)
+              if pathlib.Path(f.filename).resolve().parent == HERE][1:]
     return " > ".join(f"{pathlib.Path(f.filename).name}:{f.lineno}" for f in frames)
 
 
