@@ -51,6 +51,7 @@ bench:
 	bench/malloc --peers
 	bench/runtime
 	bench/locks
+	bench/stores
 
 format:
 	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')

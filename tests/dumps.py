@@ -382,6 +382,59 @@ def t_a_token_that_was_replaced_is_read_again():
     assert s.get().stdout == b"two"
 
 
+def t_a_list_of_large_secrets_is_asked_for_without_them():
+    state = stand_in()
+    s = Store("kube")
+    for whole in False, True:  # and where the server sends them all the same
+        kube()
+        state.whole = whole
+        try:
+            for seed, size in (0, 8000), (1, 4000):
+                assert not s.put(bytes_of(size, seed), chunk=100).stderr
+            assert len(s.plain()) == 40, s.plain()
+            assert [d["generation"] for d in s.list("main")] == [2, 1]
+        finally:
+            state.whole = False
+
+
+def t_a_list_that_became_too_old_is_begun_again():
+    state = stand_in()
+    s = Store("kube")
+    s.put(bytes_of(60000), chunk=100)  # 1200 objects: three pages
+    state.expired = 2
+    s.put(bytes_of(1000, 1), chunk=100)
+    assert state.expired == 0 and len(s.plain()) == 10, s.plain()
+    state.expired = 10**6
+    try:
+        done = s.put(bytes_of(500, 2), chunk=100)
+        assert b"too old" in done.stderr, done.stderr
+    finally:
+        state.expired = 0
+    assert s.get().stdout == bytes_of(500, 2)
+
+
+def t_a_server_that_asks_for_patience_gets_it():
+    state = stand_in()
+    s = Store("kube")
+    for how in 429, "quota":
+        kube()
+        state.faults[:] = [Fault(how, times=3, verb="create")]
+        assert not s.put(bytes_of(3000), chunk=1000).stderr
+        assert s.get().stdout == bytes_of(3000) and state.faults[0].times == 0
+
+
+def t_a_secret_that_may_not_change_costs_no_dump():
+    state = stand_in()
+    s = Store("kube")
+    s.put(b"one")
+    state.secrets["main-heap-0"]["immutable"] = True
+    done = s.put(b"two")
+    assert b"immutable" in done.stderr and b"main-heap-0" in done.stderr, done.stderr
+    assert s.get().stdout == b"two"
+    s.put(b"three")  # nobody is locked out by that
+    assert s.get().stdout == b"three"
+
+
 def t_a_secret_of_somebody_else_is_left_alone():
     state = stand_in()
     s = Store("kube")

@@ -9,6 +9,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 import base64
 import binascii
+import gzip
 import http.server
 import json
 import os
@@ -29,7 +30,7 @@ import uuid
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
 KEY = re.compile(r"[-._a-zA-Z0-9]+$")
 REASONS = {400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict",
-           413: "RequestEntityTooLarge", 415: "UnsupportedMediaType", 422: "Invalid", 429: "TooManyRequests",
+           410: "Expired", 413: "RequestEntityTooLarge", 415: "UnsupportedMediaType", 422: "Invalid", 429: "TooManyRequests",
            500: "InternalError", 503: "ServiceUnavailable", 504: "Timeout"}
 # What discovery tells of; of these only Secrets can be stored.
 KINDS = {"v1": ["Secret", "Service"], "apps/v1": ["Deployment", "StatefulSet", "DaemonSet"],
@@ -49,7 +50,8 @@ class Status(Exception):
 
 class Fault:
     """What to do with a request: 'how' is a status, "before" (cut the connection before anything is
-    done), "after" (do it, then cut), "lost" (do it, then answer 504), or "hang"."""
+    done), "after" (do it, then cut), "lost" (do it, then answer 504), "quota" (refuse it because
+    others were counted meanwhile), or "hang"."""
 
     def __init__(self, how, skip=0, times=1, verb=None, name=None):
         self.how, self.skip, self.times, self.verb, self.name = how, skip, times, verb, name
@@ -70,6 +72,9 @@ class State:
         self.namespace, self.tokens = namespace, {token}
         self.secrets, self.version = {}, 100
         self.denied, self.faults, self.log = set(), [], []
+        self.whole = False  # as servers that always send all of an object, and each is large
+        self.expired = 0  # how many lists are to become too old before their second page
+        self.requests = None  # a list: keep them there: method, path, what is accepted, body
         self.pods = {}  # (kind, "name:port"): where it is reached, "http://127.0.0.1:1234"
         self.lock = threading.RLock()
 
@@ -131,15 +136,41 @@ def selects(selector, labels):
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # header and body are written one after the other
     state = None
 
     def log_message(self, *args):
         pass
 
+    def partly(self, body):
+        """Without the data, where that is what the client has asked for."""
+        wanted = re.search(r"as=(PartialObjectMetadata(?:List)?);g=meta.k8s.io;v=v1", self.headers.get("Accept") or "")
+        kind = body.get("kind")
+        if not wanted or wanted[1] != {"Secret": "PartialObjectMetadata",
+                                       "SecretList": "PartialObjectMetadataList"}.get(kind):
+            return body
+        head = {"kind": wanted[1], "apiVersion": "meta.k8s.io/v1", "metadata": body["metadata"]}
+        if kind == "SecretList":
+            head["items"] = [{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+                              "metadata": s["metadata"]} for s in body["items"]]
+        return head
+
     def answer(self, code, body, kind="application/json"):
+        if not self.state.whole:
+            body = self.partly(body)
         data = json.dumps(body).encode()
+        if self.state.whole and len(body.get("items", [])) > 50:
+            data += b" " * (65 << 20)
         self.send_response(code)
         self.send_header("Content-Type", kind)
+        if 128 << 10 < len(data) < 4 << 20 and "gzip" in (self.headers.get("Accept-Encoding") or ""):
+            data = gzip.compress(data, 1)
+            self.send_header("Content-Encoding", "gzip")
+            self.send_header("Vary", "Accept-Encoding")
+        if code == 429:
+            self.send_header("Retry-After", "1")
+        if code == 201:
+            self.send_header("Warning", '299 - "this server is made of paper"')
         self.send_header("Content-Length", str(len(data)))
         if code == 413:
             self.send_header("Connection", "close")
@@ -173,6 +204,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         how = None
         try:
             self.raw = self.body()
+            if state.requests is not None:
+                state.requests.append((self.command, self.path, self.headers.get("Accept"), self.raw))
             secrets = path[:3] == ["api", "v1", "namespaces"] and path[4:5] == ["secrets"]
             if secrets:
                 shown = name or (json.loads(self.raw or "{}").get("metadata", {}).get("name", "")
@@ -184,6 +217,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if how == "hang":
                 time.sleep(30)
                 return self.cut()
+            if how == "quota":
+                raise Status(409, 'Operation cannot be fulfilled on resourcequotas "all": the object has been '
+                                  'modified; please apply your changes to the latest version and try again',
+                             details={"name": "all", "kind": "resourcequotas"})
             if isinstance(how, int):
                 raise Status(how, {504: "Timeout: request did not complete within the allotted timeout",
                                    429: "Too many requests, please try again later."}.get(how, "made up"))
@@ -267,6 +304,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         names = sorted(n for n, s in state.secrets.items()
                        if selects(query.get("labelSelector"), s["metadata"].get("labels", {})))
         start = base64.urlsafe_b64decode(query.get("continue", "") + "==").decode()
+        if start and state.expired:
+            state.expired -= 1
+            raise Status(410, "The provided continue parameter is too old to display a consistent list result.")
         names = [n for n in names if n > start] if start else names
         limit = int(query.get("limit") or 0)
         meta = {"resourceVersion": str(state.version)}
@@ -286,7 +326,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if name in state.secrets:
             raise Status(409, f'secrets "{name}" already exists', "AlreadyExists",
                          {"name": name, "kind": "secrets"})
-        secret["metadata"].update(namespace=state.namespace, uid=str(uuid.uuid4()))
+        secret["metadata"].update(namespace=state.namespace, uid=str(uuid.uuid4()), managedFields=[
+            {"manager": "sonde", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1":
+             {"f:data": {".": {}}}}])
         return 201, state.stored(secret)
 
     def secret_update(self, state, name, _):
@@ -300,7 +342,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise Status(409, f'Operation cannot be fulfilled on secrets "{name}": the object has been modified; '
                               'please apply your changes to the latest version and try again', "Conflict",
                          {"name": name, "kind": "secrets"})
-        secret["metadata"].update(namespace=state.namespace, uid=old["metadata"]["uid"])
+        if old.get("immutable") and secret.get("data") != old.get("data"):
+            raise Status(422, f'Secret "{name}" is invalid: data: Forbidden: field is immutable when `immutable` is set',
+                         details={"name": name, "kind": "Secret"})
+        if secret.get("type", "Opaque") != old.get("type", "Opaque"):
+            raise Status(422, f'Secret "{name}" is invalid: type: Invalid value: "{secret.get("type")}": field is immutable',
+                         details={"name": name, "kind": "Secret"})
+        secret["metadata"].update(namespace=state.namespace, uid=old["metadata"]["uid"],
+                                  managedFields=old["metadata"].get("managedFields", []))
+        if all(secret.get(k) == old.get(k) for k in ("data", "type")) and \
+                secret["metadata"].get("labels") == old["metadata"].get("labels"):
+            return 200, old  # nothing changes, its version neither
         return 200, state.stored(secret)
 
     def secret_delete(self, state, name, _):

@@ -388,19 +388,21 @@ static int publish(struct work *k, const struct dump *d, const struct store_chun
 	return rc;
 }
 
-/* The dump is safe by now: the rest is order, and the next writer mends what fails here. */
+/*
+ * The dump is safe by now: the rest is order, and the next writer mends what fails here.  It must
+ * not have to wait for that until the lock is too old.
+ */
 static int tidy(struct work *k, const struct store_chunk *chunks, size_t n, struct err *err)
 {
-	int rc = copy_chunks(k, chunks, n, err);
+	int rc = copy_chunks(k, chunks, n, err), given;
 
 	trim(k);
 	if (rc == 0)
 		rc = record_write(k->s, k->a, &k->r, err);
 	if (rc == 0)
 		rc = sweep(k, err);
-	if (rc == 0)
-		rc = give_lock(k, err);
-	return rc;
+	given = give_lock(k, rc == 0 ? err : NULL);
+	return rc < 0 ? rc : given;
 }
 
 static int check(struct str prefix, const struct dumps_writer *w, struct str bytes, struct err *err)

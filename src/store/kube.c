@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/gotext.h"
 #include "base/out.h"
 #include "base/xalloc.h"
 #include "store/place.h"
@@ -27,6 +28,14 @@ enum {
 	PAUSE_MS = 50,
 	PAUSE_MAX_MS = 3200,
 	PATIENCE_MS = 15000,
+	RETRY_MAX_S = 60, /* what a server may ask for */
+};
+
+#define PARTLY(kind) "Accept: application/json;as=" kind ";g=meta.k8s.io;v=v1, application/json"
+static const char *const accepts[] = {
+	[KUBE_WHOLE] = "Accept: application/json",
+	[KUBE_METADATA] = PARTLY("PartialObjectMetadata"),
+	[KUBE_METADATA_LIST] = PARTLY("PartialObjectMetadataList"),
 };
 
 const char kube_verbs[] = "create, get, list, update, delete";
@@ -131,9 +140,13 @@ static void keep_harmless(char *to, size_t size, struct str s)
 static void read_answer(const struct jansson_calls *j, const struct http_response *rs,
 			struct kube_answer *out)
 {
+	struct str after = http_header(rs, "Retry-After");
 	json_error_t wrong;
+	uint64_t s;
 
 	*out = (struct kube_answer){ .status = rs->status };
+	if (go_parse_uint(after, 10, 32, &s, NULL) == 0)
+		out->wait_ms = (int64_t)(s < RETRY_MAX_S ? s : RETRY_MAX_S) * 1000;
 	if (rs->nbody)
 		out->json = j->loadb(rs->body, rs->nbody, JSON_REJECT_DUPLICATES, &wrong);
 	if (rs->status < 300)
@@ -156,6 +169,8 @@ static int send_request(const struct kube *k, struct str path, const struct http
 	auth = authorization(k, err, &rc);
 	if (rc < 0)
 		return rc;
+	if (what->headers)
+		headers[n++] = what->headers[0];
 	if (auth)
 		headers[n++] = auth;
 	if (rq.body.n)
@@ -182,11 +197,12 @@ int kube_send(const struct kube *k, struct str path, const struct http_request *
 }
 
 int kube_call(const struct kube *k, struct http_line *line, const char *method, struct str path,
-	      struct str body, struct kube_answer *out, struct err *err)
+	      struct str body, enum kube_want want, struct kube_answer *out, struct err *err)
 {
 	struct http_request rq = {
 		.method = method,
 		.body = body,
+		.headers = &accepts[want],
 		.wait_ms = k->wait_ms ? k->wait_ms : WAIT_MS,
 		.stall_ms = k->wait_ms ? k->wait_ms : WAIT_MS,
 		.max_body = ANSWER_MAX,
@@ -252,7 +268,7 @@ int kube_explain(const struct kube *k, const struct kube_answer *a, const char *
 		       *a->message ? a->message : "without a word");
 }
 
-bool kube_wait(const struct kube *k, int n)
+bool kube_wait(const struct kube *k, int n, const struct kube_answer *a)
 {
 	int64_t patience = k->patience_ms ? k->patience_ms : PATIENCE_MS;
 	int64_t ms = PAUSE_MS, waited = 0;
@@ -264,6 +280,8 @@ bool kube_wait(const struct kube *k, int n)
 	}
 	if (waited + ms > patience || (k->stop && *k->stop))
 		return false;
+	if (a && a->wait_ms > ms)
+		ms = a->wait_ms < patience - waited ? a->wait_ms : patience - waited;
 	t = (struct timespec){ ms / 1000, ms % 1000 * 1000000 };
 	nanosleep(&t, NULL);
 	return true;
@@ -284,7 +302,7 @@ static int ask_verb(const struct kube *k, struct http_line *line, struct str ver
 	json_t *status;
 	int rc = kube_call(k, line, "POST",
 			   STR("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"),
-			   str_of(body), &a, err);
+			   str_of(body), KUBE_WHOLE, &a, err);
 
 	*allowed = true;
 	if (rc < 0)

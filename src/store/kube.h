@@ -42,8 +42,16 @@ struct kube_answer {
 	json_t *json;
 	char message[512]; /* of a failure, in the server's words; or "" */
 	char reason[64];   /* "AlreadyExists" */
+	int64_t wait_ms;   /* how long a busy server asks us to wait; 0: it does not say */
 };
 void kube_answer_release(struct kube_answer *a);
+
+/*
+ * How much of an object is to be in the answer.  Secrets are large, and a server sends back what it
+ * was sent: of most only the metadata is of use.  One that does not know how to leave out the rest
+ * sends all of it.
+ */
+enum kube_want { KUBE_WHOLE, KUBE_METADATA, KUBE_METADATA_LIST };
 
 /*
  * One request to 'path' ("/api/v1/namespaces/x/secrets").  Any status is a success; 401 is one only
@@ -51,7 +59,7 @@ void kube_answer_release(struct kube_answer *a);
  * not known then.
  */
 int kube_call(const struct kube *k, struct http_line *line, const char *method, struct str path,
-	      struct str body, struct kube_answer *out, struct err *err);
+	      struct str body, enum kube_want want, struct kube_answer *out, struct err *err);
 
 /*
  * A request for anything else, whose method, body and limits 'rq' has: the answer as it came.  401
@@ -72,8 +80,11 @@ bool kube_is_passing(int status);
 /* Says in 'err' what the answer means; 'verb' and 'name' are what was tried.  Negative errno. */
 int kube_explain(const struct kube *k, const struct kube_answer *a, const char *verb,
 		 struct str name, struct err *err);
-/* Waits after the 'n'th try, longer each time; false if there are to be no more. */
-bool kube_wait(const struct kube *k, int n);
+/*
+ * Waits after the 'n'th try, longer each time, and at least as long as the answer asks for; false
+ * if there are to be no more.
+ */
+bool kube_wait(const struct kube *k, int n, const struct kube_answer *a);
 
 /*
  * Asks the server which of our verbs on Secrets are denied; '*denied' is a list of words, "" if

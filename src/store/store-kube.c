@@ -24,7 +24,9 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-enum { LINES = 4, PAGE = 500, PAGES_MAX = 1000 };
+/* Of whole objects only so many to a page: together they must not be larger than an answer may be.
+ */
+enum { LINES = 4, PAGE = 500, PAGE_WHOLE = 32, PAGES_MAX = 4000, LISTS_MAX = 4 };
 
 static const char document_label[] = "landscaper.gardener.cloud/profiling-prefix";
 static const char chunk_label[] = "sonde/dumps-of";
@@ -101,18 +103,28 @@ static int open_line(struct kube_store *s, struct err *err)
 
 /* --- one secret -------------------------------------------------------------------------- */
 
+/*
+ * Whether to try again.  Something new may meet a conflict that is not about itself: many that are
+ * created at once all count against the quota of the namespace.
+ */
+static bool is_passing(const char *method, const struct kube_answer *a)
+{
+	return kube_is_passing(a->status) || (a->status == 409 && strcmp(method, "POST") == 0 &&
+					      strcmp(a->reason, "Conflict") == 0);
+}
+
 /* A request that is tried again while the server is busy, for what may be done twice. */
 static int call_patiently(const struct kube *k, struct http_line *line, const char *method,
-			  struct str path, struct str body, struct kube_answer *out,
-			  struct err *err)
+			  struct str path, struct str body, enum kube_want want,
+			  struct kube_answer *out, struct err *err)
 {
 	int rc;
 
 	for (int n = 1;; n++) {
-		rc = kube_call(k, line, method, path, body, out, err);
-		if (rc == -EINTR || (rc == 0 && !kube_is_passing(out->status)))
+		rc = kube_call(k, line, method, path, body, want, out, err);
+		if (rc == -EINTR || rc == -EFBIG || (rc == 0 && !is_passing(method, out)))
 			return rc;
-		if (!kube_wait(k, n))
+		if (!kube_wait(k, n, rc == 0 ? out : NULL))
 			return rc;
 		if (rc == 0)
 			kube_answer_release(out);
@@ -132,7 +144,7 @@ static int overwrite(const struct kube *k, struct http_line *line, struct str pr
 		     struct str name, struct str path, struct str body, struct err *err)
 {
 	struct kube_answer a;
-	int rc = call_patiently(k, line, "GET", path, STR(""), &a, err);
+	int rc = call_patiently(k, line, "GET", path, STR(""), KUBE_METADATA, &a, err);
 
 	if (rc < 0)
 		return rc;
@@ -148,7 +160,7 @@ static int overwrite(const struct kube *k, struct http_line *line, struct str pr
 	kube_answer_release(&a);
 	if (rc < 0)
 		return rc;
-	rc = call_patiently(k, line, "PUT", path, body, &a, err);
+	rc = call_patiently(k, line, "PUT", path, body, KUBE_METADATA, &a, err);
 	if (rc < 0)
 		return rc;
 	if (a.status == 404)
@@ -174,7 +186,8 @@ static int put_one(const struct kube *k, struct http_line *line, struct str pref
 	one = secrets_path(k, &a, c->name);
 	rc = chunk_json(&body, prefix, c, plain, err);
 	for (int n = 0; rc == 0 && n < 3; n++) {
-		rc = call_patiently(k, line, "POST", all, out_view(&body), &got, err);
+		rc = call_patiently(k, line, "POST", all, out_view(&body), KUBE_METADATA, &got,
+				    err);
 		if (rc < 0)
 			break;
 		if (got.status == 409)
@@ -194,7 +207,8 @@ static int get_one(const struct kube *k, struct http_line *line, struct str name
 		   struct str *bytes, struct err *err)
 {
 	struct kube_answer got = { 0 };
-	int rc = call_patiently(k, line, "GET", secrets_path(k, a, name), STR(""), &got, err);
+	int rc = call_patiently(k, line, "GET", secrets_path(k, a, name), STR(""), KUBE_WHOLE, &got,
+				err);
 
 	if (rc < 0)
 		return rc;
@@ -218,7 +232,8 @@ static int remove_one(const struct kube *k, struct http_line *line, struct str n
 	int rc;
 
 	arena_init(&a, 1 << 20);
-	rc = call_patiently(k, line, "DELETE", secrets_path(k, &a, name), STR(""), &got, err);
+	rc = call_patiently(k, line, "DELETE", secrets_path(k, &a, name), STR(""), KUBE_WHOLE, &got,
+			    err);
 	if (rc < 0)
 		return rc;
 	if (got.status != 404 && (got.status < 200 || got.status > 299))
@@ -366,57 +381,94 @@ static void add_name(struct name_list *l, struct arena *a, struct str name)
 	l->names[l->n++] = xarena_str(a, name);
 }
 
-/* One page of a list, whose items' names, or values of a label, are added. */
-static int list_page(const struct kube *k, struct http_line *line, struct arena *a,
-		     struct str selector, const char *label, struct str *next, struct name_list *l,
-		     struct err *err)
-{
-	struct str path = xarena_printf(
-		a, "/api/v1/namespaces/%s/secrets?limit=%d&labelSelector=%.*s%s%.*s", k->namespace,
-		PAGE, STR_ARG(selector), next->n ? "&continue=" : "", STR_ARG(*next));
-	const struct jansson_calls *j;
-	struct kube_answer got = { 0 };
-	json_t *items;
-	int rc = jansson_load(&j, err);
+/* A list that is under way: names, or the values of a label, of all that a selector selects. */
+struct listing {
+	const struct kube *k;
+	struct http_line *line;
+	struct arena *a;
+	struct str selector;
+	const char *label; /* NULL: names */
+	int limit;         /* of a page */
+	struct str next;   /* where the next page begins */
+	struct name_list found;
+};
 
-	if (rc == 0)
-		rc = call_patiently(k, line, "GET", path, STR(""), &got, err);
-	if (rc < 0)
-		return rc;
-	if (got.status != 200) {
-		rc = kube_explain(k, &got, "list", selector, err);
-		kube_answer_release(&got);
-		return rc;
-	}
-	items = kube_member(got.json, "items");
+static void add_items(struct listing *q, const struct jansson_calls *j, const json_t *items)
+{
 	for (size_t i = 0; items && i < j->array_size(items); i++) {
 		json_t *meta = kube_member(j->array_get(items, i), "metadata");
 		json_t *labels = kube_member(meta, "labels");
 
-		add_name(l, a, label ? kube_text(labels, label) : kube_text(meta, "name"));
+		add_name(&q->found, q->a,
+			 q->label ? kube_text(labels, q->label) : kube_text(meta, "name"));
 	}
-	*next = xarena_str(a, kube_text(kube_member(got.json, "metadata"), "continue"));
-	kube_answer_release(&got);
-	return 0;
 }
 
-/* All pages; a list that became too old in between (410) is begun again. */
-static int list_all(struct kube_store *s, struct arena *a, struct str selector, const char *label,
-		    struct name_list *l, struct err *err)
+/* -ESTALE: the list has become too old meanwhile, and is to be begun again. */
+static int list_page(struct listing *q, struct err *err)
 {
-	struct str next = STR("");
-	int rc;
+	struct str path = xarena_printf(
+		q->a, "/api/v1/namespaces/%s/secrets?limit=%d&labelSelector=%.*s%s%.*s",
+		q->k->namespace, q->limit, STR_ARG(q->selector), q->next.n ? "&continue=" : "",
+		STR_ARG(q->next));
+	const struct jansson_calls *j;
+	struct kube_answer got = { 0 };
+	int rc = jansson_load(&j, err);
 
-	rc = open_line(s, err);
+	if (rc == 0)
+		rc = call_patiently(q->k, q->line, "GET", path, STR(""), KUBE_METADATA_LIST, &got,
+				    err);
 	if (rc < 0)
 		return rc;
+	if (got.status == 200) {
+		json_t *meta = kube_member(got.json, "metadata");
+
+		add_items(q, j, kube_member(got.json, "items"));
+		q->next = xarena_str(q->a, kube_text(meta, "continue"));
+	} else {
+		rc = kube_explain(q->k, &got, "list", q->selector, err);
+		rc = got.status == 410 ? -ESTALE : rc;
+	}
+	kube_answer_release(&got);
+	return rc;
+}
+
+static int list_pages(struct listing *q, struct err *err)
+{
+	int rc;
+
+	q->found.n = 0;
+	q->next = STR("");
 	for (int pages = 0; pages < PAGES_MAX; pages++) {
-		rc = list_page(&s->kube, s->lines[0], a, selector, label, &next, l, err);
-		if (rc < 0 || next.n == 0)
+		rc = list_page(q, err);
+		if (rc == -EFBIG && q->limit > PAGE_WHOLE) {
+			q->limit = PAGE_WHOLE;
+			continue;
+		}
+		if (rc < 0 || q->next.n == 0)
 			return rc;
 	}
 	return err_set(err, -E2BIG, "the list of secrets in the namespace %s has no end",
-		       s->kube.namespace);
+		       q->k->namespace);
+}
+
+static int list_all(struct kube_store *s, struct arena *a, struct str selector, const char *label,
+		    struct name_list *l, struct err *err)
+{
+	struct listing q = {
+		.k = &s->kube, .a = a, .selector = selector, .label = label, .limit = PAGE
+	};
+	int rc = open_line(s, err);
+
+	if (rc < 0)
+		return rc;
+	q.line = s->lines[0];
+	rc = -ESTALE;
+	for (int i = 0; i < LISTS_MAX && rc == -ESTALE; i++)
+		rc = list_pages(&q, err);
+	for (size_t i = 0; rc == 0 && i < q.found.n; i++)
+		add_name(l, a, q.found.names[i]);
+	return rc;
 }
 
 static int kube_list(struct store *s, struct str prefix, struct arena *a, struct str **names,
@@ -492,7 +544,7 @@ static int kube_read(struct store *s, struct str prefix, struct arena *a, struct
 	if (rc < 0)
 		return rc;
 	rc = call_patiently(&ks->kube, ks->lines[0], "GET", secrets_path(&ks->kube, a, name),
-			    STR(""), &got, err);
+			    STR(""), KUBE_WHOLE, &got, err);
 	if (rc < 0)
 		return rc;
 	if (got.status == 200)
@@ -548,14 +600,14 @@ static int write_once(struct store *s, struct str prefix, struct store_record *r
 	rc = record_json(&body, name, prefix, r, err);
 	if (rc == 0)
 		rc = kube_call(&ks->kube, ks->lines[0], new ? "POST" : "PUT", path, out_view(&body),
-			       &got, err);
+			       KUBE_METADATA, &got, err);
 	out_release(&body);
 	if (rc < 0)
 		return rc == -EINTR ? rc : look_again(s, prefix, r, a, err);
 	if (got.status == 200 || got.status == 201)
 		r->version = xarena_str(
 			a, kube_text(kube_member(got.json, "metadata"), "resourceVersion"));
-	else if (kube_is_passing(got.status))
+	else if (is_passing(new ? "POST" : "PUT", &got))
 		rc = look_again(s, prefix, r, a, err);
 	else if (got.status == 409 || got.status == 404)
 		rc = err_set(err, -ESTALE, "the secret %.*s was changed by another program",
@@ -576,7 +628,7 @@ static int kube_write(struct store *s, struct str prefix, struct store_record *r
 	if (rc < 0)
 		return rc;
 	rc = write_once(s, prefix, r, a, err);
-	for (int n = 1; rc == -EAGAIN && kube_wait(&ks->kube, n); n++)
+	for (int n = 1; rc == -EAGAIN && kube_wait(&ks->kube, n, NULL); n++)
 		rc = write_once(s, prefix, r, a, err);
 	return rc;
 }
@@ -598,7 +650,7 @@ static int kube_drop(struct store *s, struct str prefix, struct str version, str
 	rc = open_line(ks, err);
 	if (rc == 0)
 		rc = call_patiently(&ks->kube, ks->lines[0], "DELETE",
-				    secrets_path(&ks->kube, &a, name), body, &got, err);
+				    secrets_path(&ks->kube, &a, name), body, KUBE_WHOLE, &got, err);
 	if (rc < 0)
 		return rc;
 	if (got.status != 404 && (got.status < 200 || got.status > 299))
