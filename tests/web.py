@@ -33,11 +33,16 @@ HOSTILE = ['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "'+ale
            "{{.}}", "%s%n", "x" * 65536, "javascript:alert(1)", "</pre><h1>"]
 
 
+def hear_ctrl_c():
+    """Whoever runs the tests in the background may have switched it off for all below."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
 def serving(*args, env=None):
     """The port of a server, which is ended by Ctrl-C."""
     server = subprocess.Popen([SONDE, "-http=localhost:", "-no_browser", *map(str, args)], text=True,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=hear_ctrl_c,
                               env={**os.environ, "XDG_CONFIG_HOME": str(TMP / "config"), **(env or {})})
     try:
         for line in server.stderr:
@@ -743,7 +748,7 @@ def t_a_browser_is_opened_with_the_address():
     browser = TMP / "browser"
     browser.write_text(f'#!/bin/sh\necho "$1" > {said}.new\nmv {said}.new {said}\n')
     browser.chmod(0o755)
-    server = subprocess.Popen([SONDE, "-http=:", PROM], text=True, stderr=subprocess.PIPE,
+    server = subprocess.Popen([SONDE, "-http=:", PROM], text=True, stderr=subprocess.PIPE, preexec_fn=hear_ctrl_c,
                               env={**os.environ, "BROWSER": str(browser)})
     try:
         url = server.stderr.readline().removeprefix("Serving web UI on ")

@@ -26,6 +26,13 @@ function isLegend(e: Element): boolean {
 	return kind === "cluster" || (kind === "node" && !/^N+\d/.test(e.querySelector("title")?.textContent ?? ""));
 }
 
+/** What the legend says of what is left out: that is known only once the graph has been made. */
+function omissions(drawing: Element): string {
+	const lines = [...drawing.querySelectorAll(".node text")].map((t) => t.textContent?.trim() ?? "");
+
+	return lines.filter((l) => /^(Showing (nodes|top) |Dropped \d)/.test(l)).join(" · ");
+}
+
 /** A copy with nothing but what a drawing needs. */
 function rebuild(from: Element): SVGElement | null {
 	if (!ELEMENTS.has(from.localName) || isLegend(from)) return null;
@@ -206,7 +213,8 @@ function draw(element: HTMLElement, drawing: Element): void {
 	makeChoosable(svg, pane, choice);
 	element.replaceChildren(h("div", { class: "tools" },
 		button("+", "Zoom in", () => pane.zoom(STEP)), button("−", "Zoom out", () => pane.zoom(1 / STEP)),
-		button("Fit", "Fit: show all of it", () => pane.fit()), choice.bar), svg);
+		button("Fit", "Fit: show all of it", () => pane.fit()), choice.bar),
+		h("p", { class: "left" }, omissions(drawing)), svg);
 	pane.fit();
 }
 

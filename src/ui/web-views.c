@@ -114,12 +114,9 @@ static int show_disasm(struct visit *v, const struct page *pg, struct err *err)
 
 static int show_graph(struct visit *v, const struct page *pg, struct err *err)
 {
-	struct graph *g = report_graph(v->report);
 	struct err why;
 
 	(void)err;
-	trust_graph(pg->trust, g);
-	graph_free(g);
 	if (picture_check("-", &why) == 0) {
 		page_graph(pg, &v->reply->body);
 		return 0;

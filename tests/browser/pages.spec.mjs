@@ -177,6 +177,7 @@ if (hasDot) {
 		const scale = async () => Number(await graph.getAttribute("data-scale"));
 		const box = () => graph.getAttribute("viewBox");
 		assert.equal(await scale(), 1);
+		assert.match(await page.textContent("[data-view=graph] .left"), /Showing nodes accounting for .* of .* total/);
 		await page.getByRole("button", { name: "Zoom in" }).click();
 		assert.equal(await scale(), 1.25);
 		await page.getByRole("button", { name: "Zoom out" }).click();
