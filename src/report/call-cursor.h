@@ -17,7 +17,7 @@
 struct call_cursor {
 	const uint32_t *stack;
 	uint32_t sample, left, frames;
-	uint32_t number; /* which it was before they were sorted */
+	float width; /* about: whether to look into a frame */
 };
 
 static inline uint32_t call_frames_of(const struct nodes *n, uint32_t location)

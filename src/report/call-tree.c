@@ -9,6 +9,7 @@
  */
 #include "report/call-tree.h"
 
+#include "base/par.h"
 #include "base/wrap.h"
 #include "base/xalloc.h"
 #include "report/call-cursor.h"
@@ -17,9 +18,11 @@
 
 /* Stacks that are compared rather than split. */
 enum { FEW = 6 };
+/* How far ahead to look for what is going to be needed. */
+enum { AHEAD = 12 };
 
-/* Sums differ by less than this from what they are if added up in another order. */
-#define ROUNDING 1e-9
+/* Widths that are added up while sorting differ by less than this from what they are. */
+#define ROUNDING 1e-6
 
 /* A callee of the range being split. */
 struct group {
@@ -94,6 +97,13 @@ static struct group *group_of(struct sorter *s, uint32_t place)
 	return &s->groups[s->slot[place] - 1];
 }
 
+/* Stacks are all over the memory: waiting for several at a time is quicker. */
+static void expect(const struct call_cursor *c)
+{
+	if (c->frames == 0 && c->left > 0)
+		__builtin_prefetch(&c->stack[c->left - 1]);
+}
+
 /* Takes all stacks one step on.  How many of them have ended. */
 static uint32_t find_groups(struct sorter *s, struct call_range r)
 {
@@ -101,9 +111,12 @@ static uint32_t find_groups(struct sorter *s, struct call_range r)
 
 	s->ngroups = 0;
 	for (uint32_t i = r.from; i < r.to; i++) {
-		uint32_t place = call_step(s->t, &s->cursors[i]);
 		struct group *g;
+		uint32_t place;
 
+		if (r.to - i > AHEAD)
+			expect(&s->cursors[i + AHEAD]);
+		place = call_step(s->t, &s->cursors[i]);
 		s->next[i - r.from] = place;
 		if (place == NONE) {
 			ended++;
@@ -111,8 +124,7 @@ static uint32_t find_groups(struct sorter *s, struct call_range r)
 		}
 		g = group_of(s, place);
 		g->n++;
-		if (s->cutoff > 0)
-			g->width += width_of(s->t, s->cursors[i].sample);
+		g->width += (double)s->cursors[i].width;
 	}
 	return ended;
 }
@@ -254,8 +266,11 @@ static void add_up(struct call_tree *t)
 	t->sum = mem_new((size_t)t->n + 1, sizeof(*t->sum));
 	t->sum[0] = 0;
 	for (uint32_t i = 0; i < t->n; i++) {
-		int64_t value = selected_value(s, v, t->sample[i]);
+		int64_t value;
 
+		if (t->n - i > AHEAD)
+			__builtin_prefetch(&sample_values(v, t->sample[i + AHEAD])[s->index]);
+		value = selected_value(s, v, t->sample[i]);
 		apart |= value < 0 || __builtin_add_overflow(t->sum[i], value, &t->sum[i + 1]);
 		t->sum[i + 1] = wrap_add(t->sum[i], value);
 	}
@@ -305,26 +320,67 @@ static void mark_inlined(struct call_tree *t, struct call_cursor c, uint32_t bit
 	}
 }
 
-/* Before the stacks are sorted: they lie in memory as the cursors do. */
-static void measure(struct call_tree *t, struct call_cursor *cursors)
-{
-	uint64_t bits = 0;
+/* Stacks are measured before they are sorted, as they lie in memory, and by all processors. */
+struct measuring {
+	struct call_tree *t;
+	const struct call_cursor *cursors;
+	int parts;
+};
 
-	t->length = mem_new(t->n, sizeof(*t->length));
-	for (uint32_t i = 0; i < t->n; i++) {
-		cursors[i].number = i;
-		t->length[i] = length_of(t, cursors[i]);
-		bits += t->length[i];
+static uint32_t part_begin(const struct measuring *m, int part)
+{
+	return (uint32_t)((uint64_t)m->t->n * (unsigned)part / (unsigned)m->parts);
+}
+
+static void measure_lengths(int part, void *ctx)
+{
+	const struct measuring *m = ctx;
+
+	for (uint32_t i = part_begin(m, part); i < part_begin(m, part + 1); i++)
+		m->t->length[m->cursors[i].sample] = length_of(m->t, m->cursors[i]);
+}
+
+static void mark_part(int part, void *ctx)
+{
+	const struct measuring *m = ctx;
+
+	for (uint32_t i = part_begin(m, part); i < part_begin(m, part + 1); i++)
+		mark_inlined(m->t, m->cursors[i], m->t->bits[m->cursors[i].sample]);
+}
+
+/* Gives each stack its bits; parts have no word in common.  How many there are. */
+static uint64_t assign_bits(const struct measuring *m)
+{
+	uint64_t bit = 0;
+
+	for (int part = 0; part < m->parts; part++) {
+		bit = (bit + 63) / 64 * 64;
+		for (uint32_t i = part_begin(m, part); i < part_begin(m, part + 1); i++) {
+			m->t->bits[m->cursors[i].sample] = (uint32_t)bit;
+			bit += m->t->length[m->cursors[i].sample];
+		}
 	}
-	if (!has_inlined_calls(t) || bits > UINT32_MAX)
+	return bit;
+}
+
+static void measure(struct call_tree *t, const struct call_cursor *cursors)
+{
+	struct measuring m = { t, cursors, par_width() };
+	uint64_t bits;
+
+	t->length = mem_new(t->r->v->nsamples, sizeof(*t->length));
+	par_run(m.parts, measure_lengths, &m);
+	if (!has_inlined_calls(t))
 		return;
-	t->bits = mem_new(t->n, sizeof(*t->bits));
-	t->inlined = mem_zeroed(bits / 64 + 1, sizeof(*t->inlined));
-	for (uint32_t i = 0, bit = 0; i < t->n; i++) {
-		t->bits[i] = bit;
-		mark_inlined(t, cursors[i], bit);
-		bit += t->length[i];
+	t->bits = mem_new(t->r->v->nsamples, sizeof(*t->bits));
+	bits = assign_bits(&m);
+	if (bits > UINT32_MAX) { /* 16 GB of stacks: then it is not said of any */
+		free(t->bits);
+		t->bits = NULL;
+		return;
 	}
+	t->inlined = mem_zeroed(bits / 64 + 1, sizeof(*t->inlined));
+	par_run(m.parts, mark_part, &m);
 }
 
 /* What was measured, in the order of the stacks. */
@@ -335,12 +391,12 @@ static void reorder(struct call_tree *t, const struct call_cursor *cursors)
 
 	t->sample = mem_new(t->n, sizeof(*t->sample));
 	for (uint32_t i = 0; i < t->n; i++) {
-		uint32_t was = cursors[i].number;
+		uint32_t sample = cursors[i].sample;
 
-		t->sample[i] = cursors[i].sample;
-		length[i] = t->length[was];
+		t->sample[i] = sample;
+		length[i] = t->length[sample];
 		if (bits)
-			bits[i] = t->bits[was];
+			bits[i] = t->bits[sample];
 	}
 	free(t->length);
 	free(t->bits);
@@ -383,7 +439,8 @@ void call_tree_init(struct call_tree *t, struct report *r, double narrowest)
 		t->nsamples += value != 0;
 		t->compared |= value < 0;
 		width += width_of(t, (uint32_t)i);
-		cursors[t->n++] = call_cursor_at(t, (uint32_t)i);
+		cursors[t->n] = call_cursor_at(t, (uint32_t)i);
+		cursors[t->n++].width = (float)width_of(t, (uint32_t)i);
 	}
 	build(t, cursors, width * narrowest * (1 - ROUNDING));
 }
