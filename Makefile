@@ -52,6 +52,7 @@ bench:
 	bench/runtime
 	bench/locks
 	bench/stores
+	bench/page.mjs
 
 format:
 	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')

@@ -598,8 +598,8 @@ def t_every_answer_has_strict_headers():
 
 def t_what_pages_load_is_kept_by_the_browser():
     with serving(PROM) as port:
-        links = re.findall(r'"\./(static/page\.[^"]*)"', page(port, "/ui/top"))
-        assert len(links) == 2, links
+        links = re.findall(r'"\./(static/[^"]*)"', page(port, "/ui/top"))
+        assert len(links) == 3, links
         for link in links:
             status, headers, body = ask(port, f"/ui/{link}")
             assert status == 200 and len(body) > 100, (link, status)

@@ -59,8 +59,23 @@ export function colourOf(place: Place, by: ColourBy, t: Theme): string {
 	const angle = hue(by === "package" ? hashText(place.module) : place.hash);
 	const shade = (place.hash >>> 8) % 3;
 
-	if (t.dark) return `oklch(${0.4 + 0.025 * shade} 0.07 ${angle})`;
-	return `oklch(${0.84 + 0.028 * shade} 0.085 ${angle})`;
+	return t.dark ? fromOklch(0.4 + 0.025 * shade, 0.07, angle) : fromOklch(0.84 + 0.028 * shade, 0.085, angle);
+}
+
+/** "#rrggbb" of CSS's oklch(), which canvases would read again for every frame. */
+function fromOklch(lightness: number, chroma: number, angle: number): string {
+	const a = chroma * Math.cos(angle * Math.PI / 180), b = chroma * Math.sin(angle * Math.PI / 180);
+	const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+	const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+	const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
+	const part = (v: number) => {
+		const light = v <= 0.0031308 ? 12.92 * v : 1.055 * v ** (1 / 2.4) - 0.055;
+		return Math.round(255 * Math.min(1, Math.max(0, light))).toString(16).padStart(2, "0");
+	};
+
+	return "#" + part(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s) +
+		part(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s) +
+		part(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s);
 }
 
 /** As a share of both together: what 2 %, 10 %, 50 % and 200 % more than before come to. */

@@ -126,6 +126,20 @@ export function shorten(label: string): string[] {
 	return names;
 }
 
+/** The first of a row that ends right of a share of the whole width. */
+function firstVisible(tree: Tree, row: number[], from: number): number {
+	let lo = 0, hi = row.length;
+
+	while (lo < hi) {
+		const mid = (lo + hi) >> 1;
+		const [x, w] = tree.span(row[mid]!);
+
+		if (x + w < from) lo = mid + 1;
+		else hi = mid;
+	}
+	return lo;
+}
+
 export class Painter {
 	private readonly ctx: CanvasRenderingContext2D;
 	private readonly measure: Measure;
@@ -232,11 +246,23 @@ export class Painter {
 	}
 
 	private paintRow(look: Look, tree: Tree, level: number, y: number, width: number): void {
-		for (const i of tree.rows[level]!) {
-			const [left, right] = this.edges(look, tree, i, width);
+		const row = tree.rows[level]!;
+		const [from, to] = look.window;
+		const scale = width / (to - from);
+		const total = tree.total || 1;
+		const least = from > 0 || to < 1 ? 1 : 0; // nobody sees the narrowest while they move
+		let edge = -1; // what is behind a frame that was drawn already
 
-			if (right < 0 || left > width) continue;
+		for (let k = firstVisible(tree, row, from); k < row.length; k++) {
+			const i = row[k]!;
+			const led = i <= tree.top;
+			const left = ((led ? 0 : tree.x[i]! / total) - from) * scale;
+			const right = left + (led ? 1 : tree.width[i]! / total) * scale;
+
+			if (left > width) break;
+			if (right <= edge || right - left < least) continue;
 			this.paintFrame(look, tree, i, Math.max(0, left), Math.min(width, right), y);
+			if (right - left < 1) edge = Math.floor(left) + 1;
 			if (tree.data.hidden[i]! > 0 && i >= tree.top)
 				this.paintRest(look, tree, i, y, width);
 		}
@@ -267,7 +293,7 @@ export class Painter {
 			ctx.lineWidth = 1;
 			ctx.strokeRect(left + 0.5, y + top + 0.5, Math.max(wide - gap - 1, 0.5), ROW - top - 1);
 		}
-		if (wide >= TEXT_FROM) {
+		if (wide >= (look.window[0] > 0 || look.window[1] < 1 ? 2 * TEXT_FROM : TEXT_FROM)) {
 			ctx.fillStyle = searching && !hit ? look.theme.paleInk : look.theme.ink;
 			this.paintText(look, tree, i, left + PADDING, y + ROW / 2 + 1, wide - gap - 2 * PADDING);
 		}

@@ -14,7 +14,7 @@ import { blank, query, read, type State, syncLinks, write } from "./flame-state"
 import { counted, percent } from "./numbers";
 
 const LEAST_HEIGHT = 260; // of the picture, in pixels
-const ZOOM_MS = 160;
+const ZOOM_MS = 130;
 const TYPING_MS = 150;
 const KEPT = 24; // answers
 const CRUMBS = 4; // shown of those that lead to the top frame

@@ -125,6 +125,8 @@ static void put_files(struct out *o)
 {
 	out_printf(o, "<link rel=\"stylesheet\" href=\"./static/page.css?v=%s\">",
 		   tag_of("page.css"));
+	/* A browser that is not told asks for an icon elsewhere, and would be sent to a report. */
+	out_printf(o, "<link rel=\"icon\" href=\"./static/icon.svg?v=%s\">", tag_of("icon.svg"));
 	out_printf(o, "<script type=\"module\" src=\"./static/page.js?v=%s\"></script>",
 		   tag_of("page.js"));
 }
