@@ -22,7 +22,7 @@ import threading
 import time
 import urllib.request
 
-from kube_server import certificates, free_port
+from kube_server import Cluster, certificates, free_port
 from tap import LIMIT, SONDE, TMP, Skip, main
 
 SONDED = str(pathlib.Path(SONDE).parent / "sonded")
@@ -81,11 +81,11 @@ def root(name):
     return path
 
 
-def collect(where, *args, rounds=1, interval="1s", status=0, seconds=1, limit=LIMIT):
+def collect(where, *args, rounds=1, interval="1s", status=0, seconds=1, limit=LIMIT, env=None):
     words = [SONDED, "collect", "--root", where, "--interval", interval, "--seconds", seconds]
     words += ["--rounds", rounds] if rounds else []
     done = subprocess.run([*map(str, words), *map(str, args)], capture_output=True, text=True, timeout=limit,
-                          check=False)
+                          check=False, env=env)
     assert done.returncode == status, f"{done.returncode}: {done.stderr}"
     return done.stderr
 
@@ -332,6 +332,21 @@ targets:
     assert "Bearer secret-7" in tokens
     assert re.search(r"stranger heap: .*(certificate|alert|handshake|broken pipe|reset)", said), said
     assert re.search(r"trusting heap: .*certificate", said), said
+
+
+def t_pods_are_reached_through_the_server():
+    cluster = Cluster()
+    if cluster.real:
+        raise Skip("only with the server of these tests")
+    s, where = Service(), root("pods")
+    cluster.state.pods[("pods", "main-1:8081")] = s.at
+    try:
+        said = collect(where, "--target", "main=kube://store/main-1:8081", "--target", "gone=kube://store/gone:1",
+                       "--kinds", "heap,goroutine", env=cluster.environment())
+    finally:
+        cluster.close()
+    assert len(files(where)) == 2 and all("main-" in f for f in files(where)), files(where)
+    assert "gone heap: gone:1: 404 " in said, said
 
 
 def t_a_full_disk_is_survived():

@@ -242,6 +242,28 @@ def t_less_memory_alone_is_no_restart():
         assert w.stored() == 1 and "anew" not in w.said(), w.said()
 
 
+def t_a_watcher_started_anew_does_not_dump_again():
+    store, s = folder("anew"), Service(600 * MB)
+    with Watch(f"dir:{store}", f"main={s.at}") as w:
+        w.says("stored a heap dump")
+    s.text = numbers(590 * MB)
+    with Watch(f"dir:{store}", f"main={s.at}") as w:
+        w.says("there is a dump at 600000000 already")
+        s.is_asked()
+        assert w.stored() == 0, w.said()
+        s.text = numbers(661 * MB)
+        w.says("stored a heap dump")
+    rows = dumps(f"dir:{store}")
+    assert len(rows) == 2 and rows[0]["run"] == rows[1]["run"], rows
+    s.text = numbers(340 * MB)  # another life, or less: nobody saw, so it counts
+    with Watch(f"dir:{store}", f"main={s.at}") as w:
+        w.says("stored a heap dump")
+    other = Service(345 * MB)  # another program's dump is no dump of this one
+    with Watch(f"dir:{store}", f"main={other.at}") as w:
+        w.says("stored a heap dump")
+    assert len(dumps(f"dir:{store}")) == 4
+
+
 def t_what_is_no_profile_is_not_stored():
     store, s = folder("lies"), Service(600 * MB)
     s.profile = b"<html>welcome</html>"
@@ -277,7 +299,8 @@ def t_the_service_manager_is_told():
 
 def t_wrong_words_are_refused():
     for words in ([], ["main=localhost:1"], ["--to", "dir:/", "--period", "0s", "a=b:1"], ["--to", "dir:/"],
-                  ["--to", "dir:/", "--prefix", "Not_Good", "localhost:1"], ["--to", "dir:/", "a="]):
+                  ["--to", "dir:/", "--prefix", "Not_Good", "localhost:1"], ["--to", "dir:/", "a="],
+                  ["--to", "dir:/", "kube://ns/prefix"], ["--to", "dir:/", "kube://x"]):
         done = subprocess.run([SONDED, "watch", *words], capture_output=True, timeout=LIMIT, env=clean_env())
         assert done.returncode == 2 and done.stderr.startswith(b"sonded watch: "), (words, done)
     done = subprocess.run([SONDED, "watch", "--to", "dir:/nowhere/at/all", "localhost:1"], capture_output=True,
@@ -297,6 +320,28 @@ def t_secrets_are_a_place_as_well():
         cluster.state.denied.add("create")
         with Watch("kube:", f"other={s.at}", env=cluster.environment()) as w:
             w.says("may not create secrets")
+    finally:
+        cluster.close()
+
+
+def t_pods_are_reached_through_the_server():
+    cluster = Cluster()
+    if cluster.real:
+        raise Skip("only with the server of these tests")
+    s, store = Service(400 * MB), folder("pods")
+    cluster.state.pods[("pods", "main-1:8081")] = f"http://{s.at}"
+    cluster.state.pods[("services", "web:80")] = f"http://{s.at}"
+    try:
+        with Watch(f"dir:{store}", "kube://store/main-1:8081", "web=kube:///svc/web:80", "gone=kube://store/gone:1",
+                   env=cluster.environment()) as w:
+            w.says("main-1: HeapInuse is 400000000: stored a heap dump")
+            w.says("web: HeapInuse is 400000000: stored a heap dump")
+            w.says("gone: gone:1: 404 ")
+        assert '"main-1"' in (store / "main-1-heap").read_text()
+        assert (store / "web-heap-0").read_bytes() == s.profile
+        cluster.state.denied.add("pods/proxy")
+        with Watch(f"dir:{store}", "kube://store/main-1:8081", env=cluster.environment()) as w:
+            w.says("cannot get resource")
     finally:
         cluster.close()
 

@@ -97,6 +97,12 @@ static int take_kinds(const struct reader *r, const struct yaml *y, struct targe
 	return 0;
 }
 
+static bool is_url(struct str s)
+{
+	return str_starts(s, STR("http://")) || str_starts(s, STR("https://")) ||
+	       str_starts(s, STR("kube://"));
+}
+
 static int take_urls(const struct reader *r, const struct yaml *y, struct target *t)
 {
 	size_t n = y->kind == YAML_LIST ? y->n : 1;
@@ -106,9 +112,8 @@ static int take_urls(const struct reader *r, const struct yaml *y, struct target
 	for (size_t i = 0; i < n; i++) {
 		const struct yaml *u = y->kind == YAML_LIST ? y->items[i] : y;
 
-		if (u->kind != YAML_TEXT ||
-		    (!str_starts(u->text, STR("http://")) && !str_starts(u->text, STR("https://"))))
-			return wrong(r, u, "a URL begins with http:// or https://");
+		if (u->kind != YAML_TEXT || !is_url(u->text))
+			return wrong(r, u, "a URL begins with http://, https:// or kube://");
 		t->urls[i] = u->text;
 	}
 	return 0;
@@ -290,7 +295,7 @@ static int take_flag(struct reader *r, const char *value)
 	str_split(&rest, '=', &t.name);
 	t.urls = xarena(&r->c->a, strlen(value), sizeof(*t.urls));
 	while (rest.n && str_split(&rest, ',', &url)) {
-		if (!str_starts(url, STR("http")))
+		if (!is_url(url))
 			url = xarena_printf(&r->c->a, "http://%.*s", STR_ARG(url));
 		t.urls[t.nurls++] = url;
 	}

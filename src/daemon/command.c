@@ -14,6 +14,7 @@
 #include "store/place.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -37,17 +38,23 @@ static const char *environment(const char *name)
 	return getenv(name);
 }
 
+static struct proxy_rules proxy;
+
+static void find_proxy(void)
+{
+	proxy = proxy_rules_from(environment);
+}
+
 const struct store_place *daemon_place(void)
 {
-	static struct proxy_rules proxy;
 	static const struct store_place place = {
 		.env = environment,
 		.proxy = &proxy,
 		.stop = &daemon_stop,
 	};
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	proxy.https = getenv("HTTPS_PROXY") ? getenv("HTTPS_PROXY") : getenv("https_proxy");
-	proxy.none = getenv("NO_PROXY") ? getenv("NO_PROXY") : getenv("no_proxy");
+	pthread_once(&once, find_proxy);
 	return &place;
 }
 

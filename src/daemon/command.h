@@ -42,7 +42,7 @@ int daemon_check_verbs(const char *where, struct err *err);
 /* 16 digits that nobody else has: for writers, and for lives of processes. */
 void daemon_random_name(char to[17]);
 
-/* What stores and clusters need to know of this process. */
+/* What stores and clusters need to know of this process; any thread. */
 const struct store_place *daemon_place(void);
 
 #endif /* DAEMON_COMMAND_H */

@@ -9,16 +9,20 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/xalloc.h"
+#include "daemon/command.h"
 #include "profile/decode.h"
 #include "profile/profile.h"
+#include "source/cluster.h"
+#include "source/source.h"
 #include "source/unpack.h"
+#include "store/place.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { TOKEN_MAX = 64 << 10, COMM_MAX = 64 };
+enum { COMM_MAX = 64 };
 static const size_t body_max = (size_t)1 << 30, content_max = (size_t)4 << 30;
 static const size_t text_max = 64 << 20;
 
@@ -73,24 +77,6 @@ static int check_answer(const struct http_response *rs, struct str kind, struct 
 	return check_profile(rs, err);
 }
 
-static char *authorization(const struct target *t, struct err *err, int *rc)
-{
-	AUTO(freep) char *path = mem_str(t->token_file);
-	struct file_bytes b;
-	char *header;
-
-	*rc = 0;
-	if (!t->token_file.n)
-		return NULL;
-	*rc = file_read(path, TOKEN_MAX, &b, err);
-	if (*rc < 0)
-		return NULL;
-	header = mem_printf("Authorization: Bearer %.*s",
-			    STR_ARG(str_trim((struct str){ b.p, b.n })));
-	file_bytes_release(&b);
-	return header;
-}
-
 /* How to ask: for what, how, and how long. */
 struct question {
 	const struct target *t;
@@ -101,31 +87,58 @@ struct question {
 	int (*check)(const struct http_response *rs, struct str kind, struct err *err);
 };
 
-static int ask(const struct question *q, struct http_response *rs, struct err *err)
+static int64_t wait_ms(const struct question *q)
+{
+	uint64_t rate;
+
+	return q->t->timeout_ms + (waits(q->t, q->kind, &rate) ? q->t->seconds * 1000 : 0);
+}
+
+static int ask_directly(const struct question *q, const char *url, struct http_response *rs,
+			struct err *err)
 {
 	const struct target *t = q->t;
-	AUTO(freep) char *url = target_url(t, q->base, q->kind);
 	AUTO(freep) char *cert = mem_str(t->cert), *key = mem_str(t->key), *ca = mem_str(t->ca);
-	AUTO(freep) char *auth = NULL;
+	AUTO(freep) char *token = mem_str(t->token_file), *auth = NULL;
 	const char *headers[2] = { NULL };
-	uint64_t rate;
 	struct http_request rq = {
 		.url = url,
 		.headers = headers,
-		.wait_ms = t->timeout_ms + (waits(t, q->kind, &rate) ? t->seconds * 1000 : 0),
+		.wait_ms = wait_ms(q),
 		.stall_ms = t->timeout_ms,
 		.max_body = q->max,
 		.tls = { cert, key, ca, t->insecure },
 		.line = q->line,
+		.proxy = daemon_place()->proxy,
 		.stop = q->stop,
 	};
+	int rc = *token ? http_token(token, &auth, err) : 0;
+
+	headers[0] = auth;
+	return rc < 0 ? rc : http_fetch(&rq, rs, err);
+}
+
+/* A pod is asked through the API server, with this process's rights there. */
+static int ask_pod(const struct question *q, const char *url, struct http_response *rs,
+		   struct err *err)
+{
+	const struct store_place *place = daemon_place();
+	struct source_request rq = {
+		.max = q->max, .proxy = *place->proxy, .stop = q->stop, .env = place->env
+	};
+	struct cluster_name n;
+	int rc = cluster_parse(str_of(url), &n, err);
+
+	return rc < 0 ? rc : cluster_ask(&rq, &n, n.rest, wait_ms(q), rs, err);
+}
+
+static int ask(const struct question *q, struct http_response *rs, struct err *err)
+{
+	AUTO(freep) char *url = target_url(q->t, q->base, q->kind);
 	int rc;
 
 	*rs = (struct http_response){ 0 };
-	auth = authorization(t, err, &rc);
-	headers[0] = auth;
-	if (rc == 0)
-		rc = http_fetch(&rq, rs, err);
+	rc = cluster_is(url) ? ask_pod(q, url, rs, err) : ask_directly(q, url, rs, err);
 	if (rc < 0)
 		return rc;
 	rc = q->check(rs, q->kind, err);

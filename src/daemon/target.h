@@ -18,7 +18,8 @@ enum { KINDS_MOST = 16 };
 
 struct target {
 	struct str name;
-	struct str *urls; /* of its replicas: one of them is asked each time */
+	struct str
+		*urls; /* of its replicas: one of them is asked each time; or kube://ns/pod:port */
 	size_t nurls;
 	struct str process; /* ask only if a process of this name runs here; "": always */
 	struct str kinds[KINDS_MOST];

@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/out.h"
@@ -15,8 +16,10 @@
 #include "daemon/log.h"
 #include "daemon/metrics-server.h"
 #include "daemon/target.h"
+#include "source/cluster.h"
 #include "store/dumps.h"
 #include "store/place.h"
+#include "store/record.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -87,6 +90,7 @@ struct watched {
 	char run[17];
 	struct heap_numbers seen;
 	uint64_t last;        /* HeapInuse of the last dump that was stored; 0: none in this life */
+	bool recalled;        /* what an earlier watcher has stored is known */
 	atomic_ullong inuse;  /* for metrics, as is the rest */
 	atomic_bool up, away; /* 'away' was said */
 };
@@ -139,6 +143,39 @@ static int store_dump(struct watch *w, struct watched *p, struct str bytes, stru
 	return rc;
 }
 
+static bool is_about(const struct watch *w, uint64_t inuse, uint64_t last)
+{
+	uint64_t apart = inuse > last ? inuse - last : last - inuse;
+
+	return apart <= (unsigned __int128)last * w->growth / 100;
+}
+
+/*
+ * A watcher that was started anew, beside a program that was not, goes on from the dump that it
+ * finds: one of the same program, at about this level.  Whether that is the same life cannot be
+ * known, but at another level a dump too many is better than one too few.
+ */
+static void recall(struct watch *w, struct watched *p)
+{
+	enum { MEMORY = 16 << 20 };
+	AUTO(store_closep) struct store *s = NULL;
+	AUTO(arena_release) struct arena a;
+	struct record r;
+
+	arena_init(&a, MEMORY);
+	if (store_open(w->to, daemon_place(), &s, NULL) < 0 ||
+	    record_read(s, str_of(p->prefix), &a, &r, NULL) < 0)
+		return;
+	p->recalled = true;
+	if (!r.newest.names.n || !str_is(r.newest.pod, p->host) ||
+	    !is_about(w, p->seen.heap_inuse, r.newest.heap_inuse))
+		return;
+	p->last = r.newest.heap_inuse;
+	if (r.newest.run.n == sizeof(p->run) - 1)
+		memcpy(p->run, r.newest.run.p, r.newest.run.n);
+	log_line(LOG_INFO, "%s: there is a dump at %" PRIu64 " already", p->prefix, p->last);
+}
+
 static void dump(struct watch *w, struct watched *p, struct http_line *line)
 {
 	uint64_t inuse = p->seen.heap_inuse;
@@ -159,6 +196,7 @@ static void dump(struct watch *w, struct watched *p, struct http_line *line)
 	if (rc > 0)
 		log_line(LOG_WRONG, "%s: %s", p->prefix, err.msg);
 	p->last = inuse;
+	p->recalled = true;
 	atomic_fetch_add(&w->stored, 1);
 	log_line(LOG_INFO, "%s: HeapInuse is %" PRIu64 ": stored a heap dump in %s as %s-heap",
 		 p->prefix, inuse, w->to, p->prefix);
@@ -179,6 +217,7 @@ static void take_numbers(struct watched *p, const struct heap_numbers *n)
 		log_line(LOG_INFO, "%s: has been started anew", p->prefix);
 		daemon_random_name(p->run);
 		p->last = 0;
+		p->recalled = true;
 	}
 	p->seen = *n;
 	atomic_store(&p->inuse, n->heap_inuse);
@@ -206,6 +245,8 @@ static void look_at(struct watch *w, struct watched *p)
 	}
 	if (rc == 0) {
 		take_numbers(p, &n);
+		if (!p->recalled && is_above(w, p, n.heap_inuse))
+			recall(w, p);
 		if (is_above(w, p, n.heap_inuse))
 			dump(w, p, line);
 	} else if (rc != -EINTR) {
@@ -367,6 +408,22 @@ static bool is_plain(const char *host)
 	return true;
 }
 
+static int read_host(struct watched *p, struct err *err)
+{
+	struct cluster_name n;
+	int rc;
+
+	if (!cluster_is(p->url)) {
+		p->host = mem_str(host_of(str_of(p->url)));
+		return 0;
+	}
+	rc = cluster_parse(str_of(p->url), &n, err);
+	if (rc == 0 && n.prefix.n)
+		rc = err_set(err, -EINVAL, "'%s' is no pod: kube://namespace/pod:port", p->url);
+	p->host = mem_str(rc == 0 ? n.pod : STR(""));
+	return rc;
+}
+
 /* "[prefix=]url" */
 static int read_target(struct watched *p, const struct args *args, const char *word,
 		       struct err *err)
@@ -374,14 +431,17 @@ static int read_target(struct watched *p, const struct args *args, const char *w
 	struct str url = str_of(word);
 	ptrdiff_t equals = str_find(url, STR("="));
 	bool named = equals > 0 && dumps_prefix_ok((struct str){ url.p, (size_t)equals });
+	int rc;
 
 	if (named) {
 		p->prefix = mem_str((struct str){ url.p, (size_t)equals });
 		url = str_skip(url, (size_t)equals + 1);
 	}
-	p->url = str_starts(url, STR("http")) ? mem_str(url)
-					      : mem_printf("http://%.*s", STR_ARG(url));
-	p->host = mem_str(host_of(str_of(p->url)));
+	p->url = str_find(url, STR("://")) >= 0 ? mem_str(url)
+						: mem_printf("http://%.*s", STR_ARG(url));
+	rc = read_host(p, err);
+	if (rc < 0)
+		return rc;
 	if (!p->prefix)
 		p->prefix = args->values[FLAG_PREFIX] ? mem_str(str_of(args->values[FLAG_PREFIX]))
 						      : prefix_of(str_of(p->host));
@@ -501,7 +561,12 @@ const struct daemon_command command_watch = {
 		 "every minute.  Above 330 MB the heap profile is stored, and again whenever the\n"
 		 "heap is 10 % above what it was then.\n"
 		 "\n"
-		 "  sonded watch --to dir:/var/lib/dumps web=localhost:6060\n",
+		 "  sonded watch --to dir:/var/lib/dumps web=localhost:6060\n"
+		 "  sonded watch --to kube: main=kube://landscaper/main-7d9f:8081\n"
+		 "\n"
+		 "A pod (kube://namespace/pod:port) is reached through the API server, which needs "
+		 "the\n"
+		 "verb get on pods/proxy, or services/proxy for kube://namespace/svc/name:port.\n",
 	.flags = flags,
 	.run = run_watch,
 };

@@ -10,7 +10,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/out.h"
+#include "base/xalloc.h"
 #include "net/proxy.h"
 #include "net/transfer.h"
 
@@ -24,6 +26,7 @@ enum {
 	DEFAULT_WAIT_MS = 60000,
 	DEFAULT_BODY_MAX = 1 << 30,
 	ERROR_TEXT_MAX = 3500, /* of a server's explanation */
+	TOKEN_MAX = 64 << 10,
 };
 
 struct str http_header(const struct http_response *r, const char *name)
@@ -35,6 +38,19 @@ struct str http_header(const struct http_response *r, const char *name)
 		if (line.n > n && line.p[n] == ':' && strncasecmp(line.p, name, n) == 0)
 			return str_trim(str_skip(line, n + 1));
 	return STR("");
+}
+
+int http_token(const char *file, char **header, struct err *err)
+{
+	struct file_bytes b;
+	int rc = file_read(file, TOKEN_MAX, &b, err);
+
+	if (rc < 0)
+		return rc;
+	*header = mem_printf("Authorization: Bearer %.*s",
+			     STR_ARG(str_trim((struct str){ b.p, b.n })));
+	file_bytes_release(&b);
+	return 0;
 }
 
 void http_response_release(struct http_response *r)

@@ -79,6 +79,9 @@ int http_fetch(const struct http_request *rq, struct http_response *out, struct 
 struct http_line *http_line_open(struct err *err);
 void http_line_close(struct http_line *line); /* may be NULL */
 
+/* "Authorization: Bearer ...", with the token that is in a file now; from malloc(). */
+int http_token(const char *file, char **header, struct err *err);
+
 /* The value of a header ("Content-Type"), the first if there are several, or "". */
 struct str http_header(const struct http_response *r, const char *name);
 

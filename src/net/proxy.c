@@ -202,6 +202,26 @@ static int print_proxy(struct str text, struct arena *a, struct str *proxy)
 	return proxy->p ? 0 : -ENOMEM;
 }
 
+static const char *either(const char *(*value)(const char *name), const char *name,
+			  const char *other)
+{
+	const char *v = value(name);
+
+	return v && *v ? v : value(other);
+}
+
+struct proxy_rules proxy_rules_from(const char *(*value)(const char *name))
+{
+	const char *method = value ? value("REQUEST_METHOD") : NULL;
+
+	if (!value)
+		return (struct proxy_rules){ 0 };
+	return (struct proxy_rules){ .http = either(value, "HTTP_PROXY", "http_proxy"),
+				     .https = either(value, "HTTPS_PROXY", "https_proxy"),
+				     .none = either(value, "NO_PROXY", "no_proxy"),
+				     .cgi = method && *method };
+}
+
 int proxy_for(const struct proxy_rules *rules, const struct url *u, struct arena *a,
 	      struct str *proxy, struct err *err)
 {

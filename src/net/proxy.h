@@ -29,6 +29,9 @@ struct proxy_rules {
 	bool cgi;          /* REQUEST_METHOD is set: HTTP_PROXY comes from a stranger */
 };
 
+/* What an environment says: 'value' is getenv(), or NULL. */
+struct proxy_rules proxy_rules_from(const char *(*value)(const char *name));
+
 /*
  * proxy_for() stores in '*proxy' the URL of the proxy for 'u', always with a port, or "" for
  * none.  'rules' may be NULL.  Returns 0; -EPERM with a sentence when HTTP_PROXY may not be

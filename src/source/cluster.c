@@ -183,9 +183,9 @@ static int ask(const struct source_request *rq, const struct cluster_name *n, st
 }
 
 int cluster_ask(const struct source_request *rq, const struct cluster_name *n, struct str path,
-		struct http_response *rs, struct err *err)
+		int64_t wait_ms, struct http_response *rs, struct err *err)
 {
-	struct http_request h = { .wait_ms = WAIT_MS, .stall_ms = WAIT_MS };
+	struct http_request h = { .wait_ms = wait_ms ? wait_ms : WAIT_MS, .stall_ms = WAIT_MS };
 
 	return ask(rq, n, path, &h, rs, err);
 }

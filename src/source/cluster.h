@@ -43,11 +43,12 @@ int cluster_read(const struct source_request *rq, struct arena *a, struct source
 		 struct err *err);
 
 /*
- * What a pod answers to "/path?query", where a program is asked for more than a profile.  Only what
+ * What a pod answers to "/path?query", where a program is asked for more than a profile, within
+ * 'wait_ms' (0: fifteen seconds).  Only what
  * comes with status 200 counts; -EREMOTEIO: the program has answered something else; -EACCES,
  * -EHOSTUNREACH: the cluster has not let us reach it.
  */
 int cluster_ask(const struct source_request *rq, const struct cluster_name *n, struct str path,
-		struct http_response *rs, struct err *err);
+		int64_t wait_ms, struct http_response *rs, struct err *err);
 
 #endif /* SOURCE_CLUSTER_H */

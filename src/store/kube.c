@@ -23,7 +23,7 @@
 
 enum {
 	ANSWER_MAX = 64 << 20,
-	TOKEN_MAX = 64 << 10,
+	NAMESPACE_MAX = 4 << 10,
 	WAIT_MS = 10000,
 	PAUSE_MS = 50,
 	PAUSE_MAX_MS = 3200,
@@ -58,7 +58,7 @@ int kube_in_cluster(struct kube *k, const char *host, const char *port, const ch
 	k->server = mem_printf("https://%s%s%s:%s", v6 ? "[" : "", host, v6 ? "]" : "", port);
 	k->token_file = mem_printf("%s/token", folder);
 	k->ca = mem_printf("%s/ca.crt", folder);
-	rc = file_read(path, TOKEN_MAX, &b, err);
+	rc = file_read(path, NAMESPACE_MAX, &b, err);
 	if (rc == 0) {
 		k->namespace = mem_str(str_trim((struct str){ b.p, b.n }));
 		file_bytes_release(&b);
@@ -107,24 +107,14 @@ void kube_answer_release(struct kube_answer *a)
 	*a = (struct kube_answer){ 0 };
 }
 
-/* "Authorization: Bearer ..."; NULL: no token is needed, or the file cannot be read. */
-static char *authorization(const struct kube *k, struct err *err, int *rc)
+/* Who we are, if that is needed. */
+static int authorization(const struct kube *k, char **header, struct err *err)
 {
-	struct file_bytes b;
-	char *header;
-
-	*rc = 0;
 	if (k->token && *k->token)
-		return mem_printf("Authorization: Bearer %s", k->token);
-	if (!k->token_file)
-		return NULL;
-	*rc = file_read(k->token_file, TOKEN_MAX, &b, err);
-	if (*rc < 0)
-		return NULL;
-	header = mem_printf("Authorization: Bearer %.*s",
-			    STR_ARG(str_trim((struct str){ b.p, b.n })));
-	file_bytes_release(&b);
-	return header;
+		*header = mem_printf("Authorization: Bearer %s", k->token);
+	else if (k->token_file)
+		return http_token(k->token_file, header, err);
+	return 0;
 }
 
 /* A server's words end up in a log. */
@@ -166,7 +156,7 @@ static int send_request(const struct kube *k, struct str path, const struct http
 	size_t n = 0;
 	int rc;
 
-	auth = authorization(k, err, &rc);
+	rc = authorization(k, &auth, err);
 	if (rc < 0)
 		return rc;
 	if (what->headers)

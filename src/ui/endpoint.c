@@ -130,7 +130,7 @@ static int get(const struct reach *to, const char *path, size_t max, struct http
 	rq.max = max;
 	h.tls.insecure |= to->insecure;
 	if (to->cluster)
-		return cluster_ask(&rq, &to->name, str_of(full), rs, err);
+		return cluster_ask(&rq, &to->name, str_of(full), 0, rs, err);
 	rc = http_fetch(&h, rs, err);
 	if (rc == 0 && rs->status != 200) {
 		rc = http_refusal(rs, err);

@@ -9,26 +9,14 @@
 
 #include <stdlib.h>
 
-static const char *either(const char *name, const char *other)
+const char *environment_value(const char *name)
 {
-	const char *v = getenv(name);
-
-	return v && *v ? v : getenv(other);
+	return getenv(name);
 }
 
 struct proxy_rules environment_proxy(void)
 {
-	const char *method = getenv("REQUEST_METHOD");
-
-	return (struct proxy_rules){ .http = either("HTTP_PROXY", "http_proxy"),
-				     .https = either("HTTPS_PROXY", "https_proxy"),
-				     .none = either("NO_PROXY", "no_proxy"),
-				     .cgi = method && *method };
-}
-
-const char *environment_value(const char *name)
-{
-	return getenv(name);
+	return proxy_rules_from(environment_value);
 }
 
 const struct store_place *environment_place(void)
