@@ -6,12 +6,16 @@
 #include "base/cleanup.h"
 #include "graph/graph.h"
 #include "profile/build.h"
+#include "report/packages.h"
 #include "report/report.h"
 #include "report/trust.h"
 #include "ui/options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -104,6 +108,55 @@ static void frames_without_names_are_those_of_a_binary(void **state)
 	assert_int_equal(t.binaries[1].cause, TRUST_NO_FILE);
 }
 
+static void put_list(const char *folder, const char *name, const char *text)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void assert_package(const char *folder, const char *path, const char *want)
+{
+	struct arena a;
+
+	arena_init(&a, 1 << 20);
+	assert_true(str_is(packages_debug(folder, str_of(path), &a), want));
+	arena_release(&a);
+}
+
+static void a_file_belongs_to_the_package_that_lists_it(void **state)
+{
+	char folder[] = "/tmp/sonde-packages.XXXXXX";
+	static const char *const lists[][2] = {
+		{ "libc6:amd64.list", "/.\n/lib\n/lib/x/libc.so.6\n" },
+		{ "redis-server.list", "/.\n/usr/bin/redis-server.old\n/usr/bin/redis-server" },
+		{ "other.md5sums", "/usr/bin/other\n" },
+	};
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		put_list(folder, lists[i][0], lists[i][1]);
+	assert_package(folder, "/usr/lib/x/libc.so.6", "libc6-dbg");
+	assert_package(folder, "/lib/x/libc.so.6", "libc6-dbg");
+	assert_package(folder, "/usr/bin/redis-server", "redis-server-dbgsym");
+	assert_package(folder, "/usr/bin/redis", "");
+	assert_package(folder, "/usr/bin/other", "");
+	assert_package("/nowhere", "/usr/bin/redis-server", "");
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		char path[512];
+
+		snprintf(path, sizeof(path), "%s/%s", folder, lists[i][0]);
+		assert_int_equal(unlink(path), 0);
+	}
+	assert_int_equal(rmdir(folder), 0);
+}
+
 static void what_filters_leave_out_is_known(void **state)
 {
 	AUTO(profile_freep) struct profile *p = make_profile();
@@ -150,6 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(losses_are_added_up_from_comments_and_frames),
 		cmocka_unit_test(frames_without_names_are_those_of_a_binary),
+		cmocka_unit_test(a_file_belongs_to_the_package_that_lists_it),
 		cmocka_unit_test(what_filters_leave_out_is_known),
 		cmocka_unit_test(what_a_graph_leaves_out_is_known),
 	};

@@ -44,7 +44,9 @@ class Sorter {
 		for (const [i, heading] of this.headings.entries()) {
 			if (heading.dataset["sort"] === "no") continue;
 			heading.setAttribute("aria-sort", "none");
-			heading.replaceChildren(h("button", { type: "button", class: "sort", onclick: () => this.click(i) },
+			heading.replaceChildren(h("button", {
+				type: "button", class: "sort", title: heading.title, onclick: () => this.click(i),
+			},
 				heading.textContent));
 		}
 	}

@@ -10,13 +10,14 @@
 #include "base/xalloc.h"
 #include "graph/graph.h"
 #include "profile/profile.h"
+#include "report/packages.h"
 #include "report/report.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-/* More binaries than these, or notes, nobody reads. */
-enum { MOST_BINARIES = 20, MOST_NOTES = 20 };
+/* More binaries than these, or notes, nobody reads; packages take a while to search. */
+enum { MOST_BINARIES = 20, MOST_NOTES = 20, MOST_PACKAGES = 4 };
 
 static int64_t value_of(const struct report *r, const struct profile *p, size_t sample)
 {
@@ -199,6 +200,13 @@ static void add_sample(struct trust *t, struct unnamed *u, const struct profile 
 		t->unnamed = wrap_add(t->unnamed, value);
 }
 
+static void explain(struct trust_binary *b, bool search, struct report *r)
+{
+	b->cause = cause_of(b->file);
+	if (b->cause == TRUST_NO_SYMBOLS && search)
+		b->package = packages_debug(PACKAGES_FOLDER, b->file, &r->arena);
+}
+
 static int by_value(const void *a, const void *b)
 {
 	const struct trust_binary *x = a, *y = b;
@@ -227,7 +235,7 @@ static void list_binaries(struct trust *t, const struct unnamed *u, struct repor
 	if (t->nbinaries > MOST_BINARIES)
 		t->nbinaries = MOST_BINARIES;
 	for (size_t i = 0; i < t->nbinaries; i++)
-		t->binaries[i].cause = cause_of(t->binaries[i].file);
+		explain(&t->binaries[i], i < MOST_PACKAGES, r);
 }
 
 static void add_unnamed(struct trust *t, struct report *r, const struct profile *p)

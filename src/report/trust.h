@@ -24,6 +24,7 @@ enum trust_cause {
 
 struct trust_binary {
 	struct str file, build_id;
+	struct str package; /* that has the names, if a package has the file; see packages.h */
 	enum trust_cause cause;
 	int64_t value; /* of samples with a frame in it that has no name */
 };

@@ -142,6 +142,22 @@ static void put_lost(struct out *o, struct report *r, const struct trust *t)
 	}
 }
 
+static void put_package(struct out *o, const struct trust_binary *b)
+{
+	out_text(o, "has no names for it.  ");
+	if (b->package.n) {
+		out_text(o, "<code>apt-get install ");
+		page_safe(o, b->package);
+		out_text(o, "</code> brings them");
+		if (str_ends(b->package, STR("-dbgsym")))
+			out_text(o, " (Debian has such packages in an archive of their own)");
+		out_text(o, ", or");
+	} else {
+		out_text(o, "Build it with -g and without strip, or");
+	}
+	out_text(o, " set DEBUGINFOD_URLS to have them fetched.");
+}
+
 static void put_advice(struct out *o, const struct trust_binary *b)
 {
 	switch (b->cause) {
@@ -153,10 +169,7 @@ static void put_advice(struct out *o, const struct trust_binary *b)
 			    "PPROF_BINARY_PATH=FOLDER.");
 		break;
 	case TRUST_NO_SYMBOLS:
-		out_text(o, "has no names for it.  Install its debug symbols: "
-			    "<code>find-dbgsym-packages ");
-		page_safe(o, b->file);
-		out_text(o, "</code> tells which package, and DEBUGINFOD_URLS fetches them.");
+		put_package(o, b);
 		break;
 	}
 	if (b->build_id.n) {
