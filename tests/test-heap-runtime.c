@@ -208,7 +208,7 @@ static void tables_stay_small_under_churn(void **state)
 /* All on one place of the filter: side by side, and as far apart as it is wide. */
 static void crowded_places_of_the_filter_forget_nobody(void **state)
 {
-	enum { BESIDE = 128, FAR = 4 };
+	enum { BESIDE = 1 << SONDE__FILTER_SHIFT >> 4, FAR = 9 };
 	const uintptr_t far = (uintptr_t)SONDE__FILTER << SONDE__FILTER_SHIFT;
 	uint64_t missed;
 
@@ -219,7 +219,7 @@ static void crowded_places_of_the_filter_forget_nobody(void **state)
 				(void *)(0x300000000000 + i / BESIDE * far + i % BESIDE * 16),
 				i + 1, &missed));
 		for (uintptr_t i = 0; i < n * BESIDE; i++) {
-			uintptr_t k = i * 77 % (n * BESIDE);
+			uintptr_t k = i * 73 % (n * BESIDE);
 			void *p = (void *)(0x300000000000 + k / BESIDE * far + k % BESIDE * 16);
 
 			assert_true(sonde__live_maybe(p));

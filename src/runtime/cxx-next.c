@@ -154,15 +154,15 @@ static bool reaches_hooks(enum sonde__new kind)
 	static const uint64_t much = 1 << 30;
 	static const size_t alignment = 64;
 	bool aligned = kind >= SONDE__NEW_ALIGNED;
-	uint64_t *until = &sonde__tls.until[sonde__hooks.to], saved = *until;
+	uint64_t saved = sonde__tls.until;
 	bool reached;
 	void *p;
 
-	*until = much;
+	sonde__tls.until = much;
 	p = sonde__cxx.new[kind](1, alignment, alignment);
-	reached = *until != much;
+	reached = sonde__tls.until != much;
 	sonde__cxx.delete[aligned ? SONDE__DELETE_ALIGNED : SONDE__DELETE](p, alignment, 0);
-	*until = saved;
+	sonde__tls.until = saved;
 	return reached;
 }
 

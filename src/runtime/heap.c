@@ -25,6 +25,7 @@ enum {
 	OWN_FRAMES = 8, /* at most so many of ours above the host's */
 	HIDDEN = 16,
 	TIMED = 64, /* one of so many samples is timed */
+	USUAL_RATE = 512 << 10,
 };
 
 _Static_assert((uint64_t)PER_PAGE *PAGES < 1 << SONDE__MARK_ROW_BITS, "numbers of rows fit");
@@ -67,13 +68,20 @@ void sonde__heap_seed(uint64_t seed)
 {
 	mine.random = mix(seed + 0x9e3779b97f4a7c15u) | 1;
 	mine.rate = 0;
-	sonde__tls.until[SONDE__UNTIL_SAMPLE] = 0;
+	sonde__tls.until = 0;
 }
 
+/* While nothing is sampled, no clock is read. */
 static uint64_t random_bits(void)
 {
-	if (mine.random == 0)
-		mine.random = mix(sonde__now() ^ mix((uintptr_t)&mine)) | 1;
+	static atomic_ullong threads;
+
+	if (mine.random == 0) {
+		uint64_t n = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
+
+		n ^= sonde__heap_rate() ? sonde__now() : 0;
+		mine.random = mix(n ^ mix((uintptr_t)&mine)) | 1;
+	}
 	return sonde__random(&mine.random);
 }
 
@@ -82,14 +90,17 @@ uint64_t sonde__heap_rate(void)
 	return atomic_load_explicit(&rate_now, memory_order_relaxed);
 }
 
-/* Another rate takes effect in this thread at once, in others when they next take the slow way. */
+/*
+ * Another rate takes effect in this thread at once, in others when they next take the slow way.
+ * They do so also while nothing is sampled, with the usual rate: what they have drawn is good for a
+ * sample when sampling begins.
+ */
 uint64_t sonde__heap_set_rate(uint64_t rate)
 {
 	uint64_t before = atomic_exchange_explicit(&rate_now, rate, memory_order_relaxed);
 
 	mine.rate = 0;
-	sonde__tls.until[SONDE__UNTIL_SAMPLE] = 0;
-	sonde__hooks_count(rate != 0);
+	sonde__tls.until = 0;
 	return before;
 }
 
@@ -106,20 +117,19 @@ static uint64_t draw(uint64_t rate)
  */
 uint64_t sonde__heap_decide(size_t size)
 {
-	uint64_t rate = sonde__heap_rate(), drawn = mine.rate, until;
+	uint64_t wanted = sonde__heap_rate(), drawn = mine.rate, until;
+	uint64_t rate = wanted ? wanted : USUAL_RATE;
 
-	if (rate == 0)
-		return 0;
 	if (drawn == 0 || sonde__tls.inside) {
 		drawn = rate;
 		until = draw(rate);
 		if (size < until || sonde__tls.inside) {
-			sonde__tls.until[SONDE__UNTIL_SAMPLE] = size < until ? until - size : until;
+			sonde__tls.until = size < until ? until - size : until;
 			return 0;
 		}
 	}
-	sonde__tls.until[SONDE__UNTIL_SAMPLE] = draw(rate);
-	return drawn;
+	sonde__tls.until = draw(rate);
+	return wanted ? drawn : 0;
 }
 
 static struct row *row_at(uint32_t number)

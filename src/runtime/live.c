@@ -13,6 +13,9 @@
 #include "runtime/os.h"
 #include "runtime/thread.h"
 
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
 enum {
 	STRIPES = 32,
 	STRIPE_SHIFT = 64 - 5,
@@ -20,6 +23,7 @@ enum {
 	TRIES = 1000,
 	WALKS = 10,
 	STUCK = 255, /* a place of the filter that stays */
+	PAGE = 4096,
 };
 
 static const size_t max_bytes = 64 << 20;
@@ -40,7 +44,7 @@ struct stripe {
 	size_t live;
 } __attribute__((aligned(64)));
 
-atomic_ushort sonde__filter[SONDE__FILTER];
+atomic_uchar sonde__filter[SONDE__FILTER] __attribute__((aligned(PAGE)));
 static struct stripe stripes[STRIPES];
 static atomic_size_t all_bytes;
 
@@ -69,41 +73,39 @@ static size_t home_of(uint64_t hash)
 	return (size_t)(hash >> 24);
 }
 
-/* What tells apart the addresses of one place, in the upper byte. */
-static unsigned tag_of(const void *p)
-{
-	return (unsigned)((uintptr_t)p >> 4 & 0xff) << 8;
-}
-
 /* Adds to what is at the place of 'p'; one that so many had at once stays as it is. */
-static void filter_change(const void *p, unsigned by)
+static void filter_change(const void *p, int by)
 {
-	atomic_ushort *place = &sonde__filter[sonde__filter_place(p)];
-	unsigned short was = atomic_load_explicit(place, memory_order_relaxed);
+	atomic_uchar *place = &sonde__filter[sonde__filter_place(p)];
+	unsigned char was = atomic_load_explicit(place, memory_order_relaxed);
 
-	while ((was & 0xff) != STUCK &&
-	       !atomic_compare_exchange_weak_explicit(place, &was, (unsigned short)(was + by),
+	while (was != STUCK &&
+	       !atomic_compare_exchange_weak_explicit(place, &was, (unsigned char)(was + by),
 						      memory_order_relaxed, memory_order_relaxed))
 		;
 }
 
+/* A huge page would be a quarter of it. */
+static void keep_filter_small(void)
+{
+	static atomic_bool done;
+
+	if (atomic_load_explicit(&done, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&done, true, memory_order_relaxed);
+	sonde__syscall(SYS_madvise, (long)sonde__filter, sizeof(sonde__filter), MADV_NOHUGEPAGE, 0,
+		       0, 0);
+}
+
 void sonde__filter_add(const void *p)
 {
-	filter_change(p, tag_of(p) + 1);
+	keep_filter_small();
+	filter_change(p, 1);
 }
 
 static void filter_drop(const void *p)
 {
-	filter_change(p, -(tag_of(p) + 1));
-}
-
-/* Whether it is no other address than 'p' that has made the filter say "maybe". */
-static bool filter_agrees(const void *p)
-{
-	unsigned there =
-		atomic_load_explicit(&sonde__filter[sonde__filter_place(p)], memory_order_relaxed);
-
-	return (there & 0xff) != 1 || there == tag_of(p) + 1;
+	filter_change(p, -1);
 }
 
 /* The entry of 'p', or NULL. */
@@ -277,8 +279,6 @@ uint64_t sonde__live_remove(const void *p)
 	uintptr_t table;
 	uint64_t mark = 0;
 
-	if (!filter_agrees(p))
-		return 0;
 	table = atomic_load_explicit(&s->table, memory_order_acquire);
 	e = find(table, hash, (uintptr_t)p);
 	if (!e && atomic_load_explicit(&s->table, memory_order_relaxed) == table)

@@ -12,23 +12,25 @@
 #include <stdint.h>
 
 /*
- * Every free() of the host asks this filter: how many known addresses fall on each place, and in
- * the upper byte what their tags add up to.  Places are 2048 bytes of address space wide: one cache
- * line answers for 64 KiB, and what the host needs stays in the cache.
+ * Every free() of the host asks this filter: how many known addresses fall on each place.  A wrong
+ * "maybe" costs as much as some hundred answers, because no processor expects it.  So places are
+ * narrow, 512 bytes of address space, and come again after 4 GiB only; one cache line answers for
+ * 32 KiB, and what the host needs stays in the cache.  Of the table as much is in memory as there
+ * are pages (of 2 MiB of the host's heap each) with a sample.
  */
-enum { SONDE__FILTER = 1 << 16, SONDE__FILTER_SHIFT = 11 };
-extern atomic_ushort sonde__filter[SONDE__FILTER] __attribute__((visibility("hidden")));
+enum { SONDE__FILTER_SHIFT = 9, SONDE__FILTER = 1 << (32 - SONDE__FILTER_SHIFT) };
+extern atomic_uchar sonde__filter[SONDE__FILTER] __attribute__((visibility("hidden")));
 
-static inline uint16_t sonde__filter_place(const void *p)
+static inline uint32_t sonde__filter_place(const void *p)
 {
-	return (uint16_t)((uintptr_t)p >> SONDE__FILTER_SHIFT);
+	return (uint32_t)(uintptr_t)p >> SONDE__FILTER_SHIFT;
 }
 
 /* Whether 'p' may be known; no false "no". */
 static inline bool sonde__live_maybe(const void *p)
 {
 	/* A plain read, which the compiler can make part of the comparison. */
-	return ((const unsigned short *)sonde__filter)[sonde__filter_place(p)] != 0;
+	return ((const unsigned char *)sonde__filter)[sonde__filter_place(p)] != 0;
 }
 
 /* All free()s and realloc()s of 'p' take the slow path from now on. */

@@ -58,8 +58,8 @@ static void *leave_arena(void *p, size_t size, size_t left)
 
 void *sonde__slow_realloc(void *p, size_t size, bool counted)
 {
+	uint64_t rate = counted ? 0 : sonde__heap_decide(size), taken;
 	size_t left;
-	uint64_t taken;
 	void *q;
 
 	if (p && sonde__arena_has(p, &left))
@@ -71,7 +71,9 @@ void *sonde__slow_realloc(void *p, size_t size, bool counted)
 		return NULL;
 	}
 	sonde__heap_ended(taken);
-	return counted ? q : decide(q, size, CALLER);
+	if (rate && q)
+		sonde__heap_record(q, size, rate, CALLER);
+	return q;
 }
 
 void *sonde__slow_memalign(size_t alignment, size_t size)

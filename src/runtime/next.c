@@ -19,8 +19,6 @@
 
 enum { ARENA = 64 * 1024, GRAIN = 16, PAGE = 4096 };
 
-struct sonde__hooks sonde__hooks = { SONDE__UNTIL_LARGE, SONDE__UNTIL_UNUSED };
-
 static char arena[ARENA] __attribute__((aligned(PAGE)));
 static atomic_size_t arena_used;
 
@@ -90,12 +88,6 @@ static const char *const names[] = {
 };
 _Static_assert(sizeof(names) / sizeof(names[0]) == sizeof(sonde__next) / sizeof(void *),
 	       "one name for each");
-
-void sonde__hooks_count(bool on)
-{
-	sonde__hooks.from = on ? SONDE__UNTIL_SAMPLE : SONDE__UNTIL_LARGE;
-	sonde__hooks.to = on ? SONDE__UNTIL_SAMPLE : SONDE__UNTIL_UNUSED;
-}
 
 static void resolve(void)
 {

@@ -23,16 +23,8 @@ struct sonde__next {
 	void *(*valloc)(size_t size);
 	void *(*pvalloc)(size_t size);
 };
-extern struct sonde__next sonde__next __attribute__((visibility("hidden")));
-
-/* From where hooks take the bytes until the next sample, and where they put what is left. */
-struct sonde__hooks {
-	size_t from, to; /* SONDE__UNTIL_* (thread.h) */
-};
-extern struct sonde__hooks sonde__hooks __attribute__((visibility("hidden")));
-
-/* Whether allocations are counted. */
-void sonde__hooks_count(bool on);
+/* In one line of the cache, as far as most calls go. */
+extern struct sonde__next sonde__next __attribute__((visibility("hidden"), aligned(64)));
 
 /* Whether 'p' came from the arena; how many bytes of it may be copied from there. */
 bool sonde__arena_has(const void *p, size_t *left);

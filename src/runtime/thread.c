@@ -41,10 +41,7 @@ static const uint64_t leaving_ns = 5000000000;
 
 enum { AGENT, ASIDE, OURS };
 
-/* While nothing is sampled, only large allocations ask whether that is still so. */
-__thread struct sonde__tls sonde__tls __attribute__((tls_model("initial-exec"))) = {
-	.until = { [SONDE__UNTIL_LARGE] = 1 << 20 },
-};
+__thread struct sonde__tls sonde__tls __attribute__((tls_model("initial-exec")));
 
 static struct sonde__lock lock;
 static _Atomic(struct sonde__thread *) all;

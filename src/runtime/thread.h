@@ -53,18 +53,12 @@ struct sonde__thread {
 	_Atomic(struct sonde__ring *) ring;
 };
 
-/*
- * Hooks take what they compare the size of an allocation with from one of these and put what is
- * left to one (heap.h): both times the first while allocations are sampled, else the other two.
- */
-enum { SONDE__UNTIL_SAMPLE, SONDE__UNTIL_LARGE, SONDE__UNTIL_UNUSED, SONDE__UNTILS };
-
 struct sonde__tls {
-	uint64_t until[SONDE__UNTILS]; /* bytes */
-	struct sonde__thread *self;    /* NULL: not made yet */
-	int inside;      /* the runtime itself is at work: its calls are not counted */
-	int ended;       /* the last destructors run: there is no 'self' any more */
-	uint32_t labels; /* labels.h */
+	uint64_t until;             /* bytes to be allocated until hooks go the slow way; heap.h */
+	struct sonde__thread *self; /* NULL: not made yet */
+	int inside;                 /* the runtime itself is at work: its calls are not counted */
+	int ended;                  /* the last destructors run: there is no 'self' any more */
+	uint32_t labels;            /* labels.h */
 };
 extern __thread struct sonde__tls sonde__tls __attribute__((tls_model("initial-exec")));
 
