@@ -79,7 +79,7 @@ def t_what_has_changed_is_named():
 
 
 def t_numbers_are_those_of_top():
-    _, c = compare("--all", cpu("a", 1), cpu("b", 3, work5=2))
+    _, c = compare("--all", "--by", "amounts", cpu("a", 1), cpu("b", 3, work5=2))
     for side, name in (("before", "a"), ("after", "b")):
         top = json.loads(run(SONDE, "-top", "-json", "-nodefraction=0", TMP / name).stdout)
         ours = {f["name"]: (f["flat"][side], f["cum"][side]) for f in c["functions"]}
@@ -94,6 +94,17 @@ def t_twice_as_long_is_scaled():
     assert status == 1 and c["total"]["verdict"] == "more" and c["scale"] == 1, c["total"]
     status, c = compare("--by=shares", TMP / "a", TMP / "b")
     assert status == 0 and c["by"] == "shares", c
+
+
+def t_more_work_is_no_change_of_functions():
+    """Half as busy again, all over: the total says so."""
+    more = {f"work{i}": 1.5 for i in range(60)}
+    status, c = compare(cpu("a", 1), cpu("b", 9, **more))
+    assert c["by"] == "typical" and c["functions"] == [] and c["total"]["verdict"] == "more", c
+    assert abs(c["scale"] - 1 / 1.5) < 0.05 and c["total"]["after"] > c["wholeAfter"] * 1.4, c
+    status, c = compare(TMP / "a", cpu("b", 9, **{**more, "work4": 4.5}))
+    assert [f["name"] for f in c["functions"] if f["flat"]["verdict"] == "more"] == ["work4"], c["functions"]
+    assert status == 1
 
 
 def t_the_status_can_be_for_worse_only():

@@ -264,6 +264,68 @@ static void twice_as_long_is_no_change(void **state)
 	assert_int_equal(false_alarms(&w, 1, COMPARE_AMOUNTS), PAIRS);
 }
 
+static size_t changed_rows(const struct pair *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->c.n; i++)
+		n += t->c.rows[i].flat.verdict >= COMPARE_LESS ||
+		     t->c.rows[i].cum.verdict >= COMPARE_LESS;
+	return n;
+}
+
+/* A program that is given more to do: its total has changed, and nothing else. */
+static void more_work_is_a_change_of_the_total_only(void **state)
+{
+	struct world w = same(3000);
+	size_t alarms = 0, totals = 0;
+
+	(void)state;
+	w.all_more = 1.7;
+	w.duration[0] = w.duration[1] = 10000000000;
+	for (uint64_t i = 0; i < PAIRS; i++) {
+		struct pair t;
+
+		seed = i * 7919 + 1;
+		compare(&t, &w, 1, COMPARE_AUTO);
+		assert_int_equal(t.c.by, COMPARE_TYPICAL);
+		alarms += changed_rows(&t) > 0;
+		totals += t.c.total.verdict == COMPARE_MORE;
+		done(&t);
+	}
+	print_message("# false alarms: %zu of %d\n", alarms, PAIRS);
+	assert_true(alarms <= 14);
+	assert_int_equal(totals, PAIRS);
+}
+
+/* And one of its functions is slower, which the others do not show. */
+static void a_change_is_found_in_spite_of_more_work(void **state)
+{
+	struct world w = same(20000);
+	size_t found = 0, others = 0;
+
+	(void)state;
+	w.all_more = 1.7;
+	w.more[2] = 1.5;
+	w.duration[0] = w.duration[1] = 10000000000;
+	for (uint64_t i = 0; i < PAIRS / 4; i++) {
+		struct pair t;
+
+		seed = i * 31337 + 3;
+		compare(&t, &w, 1, COMPARE_AUTO);
+		found += row(&t, "f2")->flat.verdict == COMPARE_MORE;
+		for (size_t k = 0; k < t.c.n; k++) {
+			const struct compare_row *r = &t.c.rows[k];
+
+			others += r->flat.verdict >= COMPARE_LESS && !str_is(r->name, "f2");
+		}
+		done(&t);
+	}
+	print_message("# found %zu of %d, and %zu false\n", found, PAIRS / 4, others);
+	assert_int_equal(found, PAIRS / 4);
+	assert_true(others <= PAIRS / 4 / 8);
+}
+
 /* Which profiles of one side show, and a single one could not. */
 static void what_goes_up_and_down_by_itself_stays_grey(void **state)
 {
@@ -394,6 +456,8 @@ int main(void)
 		cmocka_unit_test(the_same_heap_stays_grey),
 		cmocka_unit_test(twice_as_long_is_no_change),
 		cmocka_unit_test(what_goes_up_and_down_by_itself_stays_grey),
+		cmocka_unit_test(more_work_is_a_change_of_the_total_only),
+		cmocka_unit_test(a_change_is_found_in_spite_of_more_work),
 		cmocka_unit_test(a_change_is_found_and_nothing_else),
 		cmocka_unit_test(a_change_of_a_heap_is_found),
 		cmocka_unit_test(of_few_events_nothing_is_said),

@@ -14,7 +14,7 @@
 #include "render/text.h"
 #include "report/report.h"
 
-static const char *const bys[] = { "auto", "amounts", "time", "shares" };
+static const char *const bys[] = { "auto", "amounts", "time", "shares", "typical" };
 
 static int64_t delta(const struct compare_value *v)
 {
@@ -59,8 +59,8 @@ static void print_value(const struct report *r, const struct compare *c, struct 
 	out_char(o, ' ');
 	text_value(r, o, v->after, 10);
 	print_delta(r, o, v);
-	out_printf(o, "  %s %s", percentage(v->before, c->total.before).text,
-		   percentage(v->after, c->total.after).text);
+	out_printf(o, "  %s %s", percentage(v->before, c->whole[0]).text,
+		   percentage(v->after, c->whole[1]).text);
 	if (v->verdict == COMPARE_FEW)
 		out_text(o, "        -");
 	else
@@ -113,6 +113,11 @@ static void print_scale(const struct compare *c, struct out *o)
 		out_printf(o, "Of equal time: after is multiplied by %.4g.\n", c->scale);
 	else if (c->by == COMPARE_SHARES)
 		out_printf(o, "Of equal totals: after is multiplied by %.4g.\n", c->scale);
+	else if (c->by == COMPARE_TYPICAL)
+		out_printf(o,
+			   "Totals differ, so functions are compared with what is typical: after "
+			   "is multiplied by %.4g.\n",
+			   c->scale);
 	if (c->spread > 0)
 		out_printf(o, "Profiles of one side differ by %.1f%%, beyond what sampling does.\n",
 			   c->spread * 100);
@@ -169,6 +174,8 @@ static void json_head(struct json *j, const struct report *r, const struct compa
 	json_int(j, "profilesAfter", (int64_t)c->profiles[1]);
 	json_int(j, "durationBefore", c->duration[0]);
 	json_int(j, "durationAfter", c->duration[1]);
+	json_int(j, "wholeBefore", c->whole[0]);
+	json_int(j, "wholeAfter", c->whole[1]);
 	json_int(j, "compared", (int64_t)c->asked);
 	json_int(j, "more", (int64_t)compare_count(c, COMPARE_MORE));
 	json_int(j, "less", (int64_t)compare_count(c, COMPARE_LESS));

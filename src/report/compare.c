@@ -32,6 +32,13 @@ static const double trusted = 4;
 
 enum { TYPES_MOST = 32 };
 
+/* Functions with so many events tell what is typical. */
+static const double enough = 6;
+enum { FUNCTIONS_LEAST = 8 };
+
+/* And those that are further off than so many standard deviations are not typical. */
+static const double outlying = 2.5;
+
 /* Durations that differ by less are the same. */
 static const double same_time = 0.01;
 
@@ -276,24 +283,6 @@ static double per_profile(const struct compare *c, int side)
 	return (double)c->duration[side] / (double)c->profiles[side];
 }
 
-/* What lives at a moment does not grow with the time somebody has watched it. */
-static enum compare_by choose(const struct job *j)
-{
-	const struct compare *c = j->c;
-	bool timed = c->duration[0] > 0 && c->duration[1] > 0;
-
-	if (j->sides.ratios)
-		return COMPARE_SHARES;
-	if (j->sides.by == COMPARE_TIME && !timed)
-		return COMPARE_AMOUNTS;
-	if (j->sides.by != COMPARE_AUTO)
-		return j->sides.by;
-	if (timed && !str_starts(j->r->sample_type, STR("inuse")) &&
-	    fabs(per_profile(c, 0) / per_profile(c, 1) - 1) > same_time)
-		return COMPARE_TIME;
-	return COMPARE_AMOUNTS;
-}
-
 static double side_sum(const struct job *j, const double *of, int side)
 {
 	double sum = 0;
@@ -301,28 +290,6 @@ static double side_sum(const struct job *j, const double *of, int side)
 	for (size_t i = 0; i < j->sides.n; i++)
 		sum += !j->sides.profiles[i].base == side ? of[i] : 0;
 	return sum;
-}
-
-static void expose(struct job *j)
-{
-	struct compare *c = j->c;
-	double all[2];
-
-	for (size_t i = 0; i < j->sides.n; i++) {
-		if (c->by == COMPARE_TIME)
-			j->exposed[i] = (double)j->sides.profiles[i].duration;
-		else
-			j->exposed[i] =
-				c->by == COMPARE_SHARES ? j->whole[SUM * j->sides.n + i] : 1;
-	}
-	all[0] = side_sum(j, j->exposed, 0);
-	all[1] = side_sum(j, j->exposed, 1);
-	j->exposure = (struct exposure){ .share = all[0] / (all[0] + all[1]),
-					 .all = { all[0], all[1] },
-					 .parts = c->by == COMPARE_SHARES,
-					 .spread = 1 };
-	j->scale = all[1] > 0 ? all[0] / all[1] : 1;
-	c->scale = j->scale * (double)c->profiles[1] / (double)c->profiles[0];
 }
 
 static struct evidence evidence_of(const struct job *j, const struct sums *s)
@@ -423,6 +390,171 @@ static double variance_of(const struct job *j, const struct sums *s)
 	return fmax(common, (trusted * common + own.squared) / (trusted + freedom(j)));
 }
 
+/* ------------------------------------------------------------------ what to expect of each side */
+
+static bool is_timed(const struct compare *c)
+{
+	return c->duration[0] > 0 && c->duration[1] > 0;
+}
+
+/* The exposure that follows from those of the profiles. */
+static void settle(struct job *j, bool parts)
+{
+	double all[2] = { side_sum(j, j->exposed, 0), side_sum(j, j->exposed, 1) };
+
+	j->exposure = (struct exposure){ .share = all[0] / (all[0] + all[1]),
+					 .all = { all[0], all[1] },
+					 .parts = parts,
+					 .spread = 1 };
+	j->scale = all[1] > 0 ? all[0] / all[1] : 1;
+}
+
+static void expose_by_time(struct job *j)
+{
+	for (size_t i = 0; i < j->sides.n; i++)
+		j->exposed[i] = is_timed(j->c) ? (double)j->sides.profiles[i].duration : 1;
+	settle(j, false);
+}
+
+struct ratio {
+	double value, weight;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const struct ratio *x = a, *y = b;
+
+	return x->value < y->value ? -1 : x->value > y->value;
+}
+
+/* The value that has as much weight below it as above. */
+static double median(struct ratio *all, size_t n)
+{
+	double sum = 0, half = 0;
+	size_t i = 0;
+
+	qsort(all, n, sizeof(*all), by_value);
+	for (size_t k = 0; k < n; k++)
+		sum += all[k].weight;
+	while (i + 1 < n && half + all[i].weight < sum / 2)
+		half += all[i++].weight;
+	return all[i].value;
+}
+
+/* Whether a function has about 'ratio' times as many events in the profile as before. */
+static bool is_typical(const double events[2], double ratio)
+{
+	double n = events[0] + events[1], expected = n / (1 + ratio);
+
+	return fabs(events[0] - expected) <= outlying * sqrt(n * ratio) / (1 + ratio);
+}
+
+/* How much more all functions together have that have about 'ratio' times as much as before. */
+static double pool(const struct job *j, size_t profile, double ratio)
+{
+	double sum[2] = { 0 };
+
+	for (uint32_t i = 0; i < j->nodes.n; i++) {
+		struct sums s = sums_at(j, j->flat, i);
+		double old = (double)j->c->profiles[0];
+		double events[2] = { side_sum(j, s.events, 0) / old, s.events[profile] };
+
+		if (!is_typical(events, ratio))
+			continue;
+		sum[0] += side_sum(j, s.sum, 0) / old;
+		sum[1] += s.sum[profile];
+	}
+	return sum[0] > 0 && sum[1] > 0 ? sum[1] / sum[0] : ratio;
+}
+
+/*
+ * How much more functions typically have in a profile than in one of the old side: the median, in
+ * which each counts as much as its events tell; then all that are near it, which is more exact.
+ */
+static double typical(const struct job *j, size_t profile)
+{
+	AUTO(freep) struct ratio *all = mem_new(j->nodes.n + 1, sizeof(*all));
+	double old = (double)j->c->profiles[0], ratio;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < j->nodes.n; i++) {
+		struct sums s = sums_at(j, j->flat, i);
+		double before = side_sum(j, s.sum, 0) / old;
+		double events[2] = { side_sum(j, s.events, 0), s.events[profile] };
+
+		if (before > 0 && events[0] + events[1] >= enough)
+			all[n++] =
+				(struct ratio){ s.sum[profile] / before,
+						events[0] * events[1] / (events[0] + events[1]) };
+	}
+	if (n == 0)
+		return j->whole[profile] * old / side_sum(j, j->whole, 0);
+	ratio = fmax(median(all, n), 1e-9);
+	for (int i = 0; i < 10; i++)
+		ratio = pool(j, profile, ratio);
+	return ratio;
+}
+
+static void expose(struct job *j)
+{
+	for (size_t i = 0; i < j->sides.n; i++) {
+		bool old = j->sides.profiles[i].base && j->c->profiles[0] == 1;
+
+		if (j->c->by == COMPARE_TYPICAL)
+			j->exposed[i] = old ? 1 : typical(j, i);
+		else
+			j->exposed[i] = j->c->by == COMPARE_SHARES ? j->whole[i] : 1;
+	}
+	if (j->c->by == COMPARE_TIME)
+		expose_by_time(j);
+	else
+		settle(j, j->c->by == COMPARE_SHARES);
+	j->c->scale = j->scale * (double)j->c->profiles[1] / (double)j->c->profiles[0];
+}
+
+/* Whether totals differ by more than chance, between the sides or within one. */
+static bool totals_differ(struct job *j)
+{
+	const struct sums all = sums_at(j, j->whole, 0);
+	struct evidence e = evidence_of(j, &all);
+
+	expose_by_time(j);
+	return chance_of_difference(&e, &j->exposure) < level ||
+	       (freedom(j) >= 1 && measure(j, &all).squared > 2 * freedom(j));
+}
+
+/* Of a few functions none is typical. */
+static bool has_typical(const struct job *j)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < j->nodes.n; i++) {
+		struct sums s = sums_at(j, j->flat, i);
+
+		n += side_sum(j, s.events, 0) + side_sum(j, s.events, 1) >= enough;
+	}
+	return n >= FUNCTIONS_LEAST;
+}
+
+/* What lives at a moment does not grow with the time somebody has watched it. */
+static enum compare_by choose(struct job *j)
+{
+	const struct compare *c = j->c;
+
+	if (j->sides.ratios)
+		return COMPARE_SHARES;
+	if (j->sides.by == COMPARE_TIME && !is_timed(c))
+		return COMPARE_AMOUNTS;
+	if (j->sides.by != COMPARE_AUTO)
+		return j->sides.by;
+	if (!is_timed(c) || str_starts(j->r->sample_type, STR("inuse")))
+		return COMPARE_AMOUNTS;
+	if (totals_differ(j) && has_typical(j))
+		return COMPARE_TYPICAL;
+	return fabs(per_profile(c, 0) / per_profile(c, 1) - 1) > same_time ? COMPARE_TIME
+									   : COMPARE_AMOUNTS;
+}
+
 /* ------------------------------------------------------------------ judging */
 
 static int64_t shown(double v)
@@ -512,7 +644,11 @@ static struct str name_of(struct job *j, uint32_t node)
 static void make_rows(struct job *j)
 {
 	struct compare *c = j->c;
+	struct compare_value all;
 
+	judge(j, j->whole, 0, &all);
+	c->whole[0] = all.before;
+	c->whole[1] = all.after;
 	c->rows = xarena(&j->r->arena, j->nodes.n, sizeof(*c->rows));
 	for (uint32_t i = 0; i < j->nodes.n; i++) {
 		struct compare_row *row = &c->rows[c->n];
@@ -524,7 +660,14 @@ static void make_rows(struct job *j)
 		row->name = name_of(j, i);
 		c->n++;
 	}
-	judge(j, j->whole, 0, &c->total);
+}
+
+/* The total is compared by time where there is one, whatever functions are compared by. */
+static void judge_total(struct job *j)
+{
+	if (j->c->by == COMPARE_TYPICAL)
+		expose_by_time(j);
+	judge(j, j->whole, 0, &j->c->total);
 }
 
 int compare_init(struct compare *c, struct report *r, const struct compare_sides *sides,
@@ -539,12 +682,13 @@ int compare_init(struct compare *c, struct report *r, const struct compare_sides
 	j.rule = event_rule(r->v, r->selection.index);
 	c->events = event_name(&j.rule);
 	count_sides(&j);
-	c->by = choose(&j);
 	assign_samples(&j);
 	add_up(&j);
+	c->by = choose(&j);
 	expose(&j);
 	find_spread(&j);
 	make_rows(&j);
+	judge_total(&j);
 	correct(c);
 	if (c->n)
 		qsort(c->rows, c->n, sizeof(*c->rows), by_size);

@@ -27,10 +27,11 @@ struct report;
 
 /* What makes amounts of both sides comparable. */
 enum compare_by {
-	COMPARE_AUTO,    /* by time where both sides lasted one and it matters, else as they are */
+	COMPARE_AUTO,    /* see below */
 	COMPARE_AMOUNTS, /* as they are: per profile */
 	COMPARE_TIME,    /* as if both had lasted equally long */
 	COMPARE_SHARES,  /* as if both had the same total */
+	COMPARE_TYPICAL, /* as if most functions had stayed the same */
 };
 
 enum compare_verdict {
@@ -75,6 +76,7 @@ struct compare {
 	struct compare_row *rows; /* in the report's arena; the largest difference first */
 	size_t n;
 	struct compare_value total;
+	int64_t whole[2]; /* of which rows are parts: the total, scaled as they are */
 	size_t profiles[2];
 	int64_t duration[2]; /* of all of a side; 0: unknown */
 	enum compare_by by;  /* what it came to */

@@ -41,8 +41,11 @@ static const struct arg flags[] = {
 	[FLAG_ALL] = { "all", NULL, "Also what may be chance", ARG_TEXT },
 	[FLAG_BY] = { "by", "what",
 		      "What makes both sides comparable: amounts, as they are; time, as if both\n"
-		      "had lasted equally long; shares, as if both had the same total.  If not\n"
-		      "set, time where both have a duration, else amounts",
+		      "had lasted equally long; shares, as if both had the same total; typical, "
+		      "as\n"
+		      "if most functions had stayed the same.  If not set: of profiles over a "
+		      "time\n"
+		      "typical where totals differ, else time; of others amounts",
 		      ARG_TEXT },
 	[FLAG_FOCUS] = { "focus", "regexp", "Only samples with a function like this", ARG_TEXT },
 	[FLAG_IGNORE] = { "ignore", "regexp", "Only samples without a function like this",
@@ -62,17 +65,19 @@ static const struct arg flags[] = {
 
 static int parse_by(const char *text, enum compare_by *by, struct err *err)
 {
-	static const char *const names[] = {
-		[COMPARE_AMOUNTS] = "amounts", [COMPARE_TIME] = "time", [COMPARE_SHARES] = "shares"
-	};
+	static const char *const names[] = { [COMPARE_AMOUNTS] = "amounts",
+					     [COMPARE_TIME] = "time",
+					     [COMPARE_SHARES] = "shares",
+					     [COMPARE_TYPICAL] = "typical" };
 
 	*by = COMPARE_AUTO;
-	for (int i = COMPARE_AMOUNTS; text && i <= COMPARE_SHARES; i++) {
+	for (int i = COMPARE_AMOUNTS; text && i <= COMPARE_TYPICAL; i++) {
 		if (strcmp(text, names[i]) == 0)
 			*by = (enum compare_by)i;
 	}
 	if (text && *by == COMPARE_AUTO)
-		return err_set(err, -EINVAL, "--by is amounts, time or shares, not %s", text);
+		return err_set(err, -EINVAL, "--by is amounts, time, shares or typical, not %s",
+			       text);
 	return 0;
 }
 
@@ -132,7 +137,7 @@ static bool counts(const struct compare *c, const struct compare_value *v, const
 	if (v->verdict != COMPARE_MORE &&
 	    (v->verdict != COMPARE_LESS || args->values[FLAG_MORE] != NULL))
 		return false;
-	return (by < 0 ? -by : by) >= share * (double)c->total.before;
+	return (by < 0 ? -by : by) >= share * (double)c->whole[0];
 }
 
 static int status_of(const struct compare *c, const struct args *args)

@@ -86,6 +86,7 @@ static enum compare_by chosen(const struct visit *v)
 		{ "amounts", COMPARE_AMOUNTS },
 		{ "time", COMPARE_TIME },
 		{ "shares", COMPARE_SHARES },
+		{ "typical", COMPARE_TYPICAL },
 	};
 	const char *by = web_arg(v->rq, "by");
 

@@ -90,6 +90,11 @@ static void put_verdict(struct out *o, const struct compare *c)
 		out_printf(o, "After is multiplied by %.4g, to be of equal time. ", c->scale);
 	else if (c->by == COMPARE_SHARES)
 		out_printf(o, "After is multiplied by %.4g, to be of equal total. ", c->scale);
+	else if (c->by == COMPARE_TYPICAL)
+		out_printf(o,
+			   "Totals differ, so functions are compared with what is typical: after "
+			   "is multiplied by %.4g. ",
+			   c->scale);
 	if (c->spread > 0)
 		out_printf(o, "Profiles of one side differ by %.1f%%, beyond sampling. ",
 			   c->spread * 100);
@@ -126,11 +131,12 @@ static void put_menu(struct out *o, const struct page *pg, const struct compare 
 		{ "amounts", "amounts", "As they are, per profile" },
 		{ "time", "time", "As if both had lasted equally long" },
 		{ "shares", "shares", "As if both had the same total" },
+		{ "typical", "typical", "As if most functions had stayed the same" },
 	};
 
 	out_text(o, "<div class=\"choices\">");
 	put_choices(o, pg, "Functions", "sort", sorts, 2, cum);
-	put_choices(o, pg, "Compared by", "by", bys, 3, (size_t)c->by - COMPARE_AMOUNTS);
+	put_choices(o, pg, "Compared by", "by", bys, 4, (size_t)c->by - COMPARE_AMOUNTS);
 	out_text(o, "</div>\n");
 }
 
@@ -183,8 +189,8 @@ static void put_chance(struct out *o, const struct compare_value *v)
 static void put_row(struct out *o, const struct page *pg, struct report *r, const struct compare *c,
 		    const struct compare_value *v, struct str name)
 {
-	struct percentage before = percentage(v->before, c->total.before);
-	struct percentage after = percentage(v->after, c->total.after);
+	struct percentage before = percentage(v->before, c->whole[0]);
+	struct percentage after = percentage(v->after, c->whole[1]);
 
 	out_printf(o, "<tr class=\"%s\"><td>", verdicts[v->verdict].class);
 	put_value(o, r, v->before, false);
