@@ -180,6 +180,27 @@ static void every_frame_is_worth_the_stacks_that_begin_with_it(void **state)
 	}
 }
 
+/* Callees are shown or hidden, and the tree hangs together. */
+static void assert_complete(const struct call_frames *f)
+{
+	uint32_t *shown = mem_zeroed(f->n, sizeof(*shown));
+
+	for (size_t i = 1; i < f->n; i++) {
+		assert_true(f->at[i].caller < i);
+		shown[f->at[i].caller]++;
+	}
+	for (size_t i = 0; i < f->n; i++)
+		assert_int_equal(f->at[i].callees, shown[i] + f->at[i].hidden);
+	free(shown);
+}
+
+static int widest_first(const void *a, const void *b)
+{
+	const struct call_frame *x = a, *y = b;
+
+	return (x->more < y->more) - (x->more > y->more);
+}
+
 static void what_is_left_out_is_counted(void **state)
 {
 	struct stacks_text s;
@@ -204,10 +225,15 @@ static void what_is_left_out_is_counted(void **state)
 	assert_true(few.n > 10 && few.n < all.n);
 	assert_int_equal(most.n, 40);
 	assert_true(most.over_the_top);
-	for (size_t i = 1; i < most.n; i++) {
-		assert_true(most.at[i].caller < i);
-		assert_true(most.at[i].more >= most.narrowest);
-	}
+	assert_complete(&all);
+	assert_complete(&few);
+	assert_complete(&most);
+	/* The widest of all, though these are many times more. */
+	assert_true(all.n > 40 * 10);
+	qsort(all.at, all.n, sizeof(*all.at), widest_first);
+	qsort(most.at, most.n, sizeof(*most.at), widest_first);
+	for (size_t i = 0; i < most.n; i++)
+		assert_true(most.at[i].more == all.at[i].more);
 	free(all.at);
 	free(few.at);
 	free(most.at);

@@ -11,6 +11,7 @@ import type { Tree } from "./flame-data";
 import { percent } from "./numbers";
 
 const AROUND = 12; // neighbours to either side, and callees
+const ABOVE = 40; // callers
 
 export class Outline {
 	readonly element: HTMLElement;
@@ -85,7 +86,7 @@ function around(tree: Tree, frame: number): number[] {
 	const at = siblings.indexOf(frame);
 	const near = siblings.slice(Math.max(0, at - AROUND), at + AROUND + 1);
 
-	for (let c = caller; c >= 0; c = tree.caller[c]!) trail.unshift(c);
+	for (let c = caller; c >= 0 && trail.length < ABOVE; c = tree.caller[c]!) trail.unshift(c);
 	return [...trail, ...near.flatMap((s) => s === frame ? [s, ...tree.callees(s).slice(0, AROUND)] : [s])];
 }
 

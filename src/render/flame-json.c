@@ -183,17 +183,21 @@ static void use(struct sheet *s, const struct call_frame *f, size_t n)
 	}
 }
 
-/* The frames that lead to the top one: those of its first stack. */
+/* The frames that lead to the top one. */
 static struct call_frame *find_trail(const struct flame_part *part)
 {
-	uint32_t n = part->top.level;
-	struct call_frame *trail = mem_new(n, sizeof(*trail));
+	struct call_frame *trail = mem_new(part->top.level, sizeof(*trail));
+	uint32_t *places = mem_new(part->top.level, sizeof(*places));
+	struct call_range at = part->top;
 
-	for (uint32_t level = 0; level < n; level++)
-		call_tree_frame(part->tree,
-				level ? call_tree_range(part->tree, part->top.from, level)
-				      : call_tree_root(part->tree),
-				&trail[level]);
+	call_tree_path(part->tree, at.from, at.level, places);
+	while (at.level > 0) {
+		at = call_tree_caller(part->tree, at);
+		call_tree_frame(part->tree, at, &trail[at.level]);
+		if (at.level)
+			trail[at.level].place = places[at.level - 1];
+	}
+	free(places);
 	return trail;
 }
 

@@ -10,6 +10,9 @@
 
 #include <stdlib.h>
 
+/* How many times more frames than are wanted may be found before the widest are chosen. */
+enum { ROOM = 8 };
+
 /* ------------------------------------------------------------------ ranges */
 
 struct call_range call_tree_root(const struct call_tree *t)
@@ -17,24 +20,32 @@ struct call_range call_tree_root(const struct call_tree *t)
 	return (struct call_range){ 0, t->n, 0 };
 }
 
-uint32_t call_tree_place(const struct call_tree *t, uint32_t i, uint32_t level)
+void call_tree_path(const struct call_tree *t, uint32_t i, uint32_t n, uint32_t *places)
 {
 	struct call_cursor c = call_cursor_at(t, t->sample[i]);
 
-	while (--level)
-		(void)call_step(t, &c);
-	return call_step(t, &c);
+	for (uint32_t level = 0; level < n; level++)
+		places[level] = call_step(t, &c);
+}
+
+/* All neighbours that have so much in common. */
+static struct call_range widen(const struct call_tree *t, struct call_range r)
+{
+	while (r.from > 0 && t->shared[r.from] >= r.level)
+		r.from--;
+	while (r.to < t->n && t->shared[r.to] >= r.level)
+		r.to++;
+	return r;
 }
 
 struct call_range call_tree_range(const struct call_tree *t, uint32_t i, uint32_t level)
 {
-	struct call_range r = { i, i + 1, level };
+	return widen(t, (struct call_range){ i, i + 1, level });
+}
 
-	while (r.from > 0 && t->shared[r.from] >= level)
-		r.from--;
-	while (r.to < t->n && t->shared[r.to] >= level)
-		r.to++;
-	return r;
+struct call_range call_tree_caller(const struct call_tree *t, struct call_range r)
+{
+	return widen(t, (struct call_range){ r.from, r.to, r.level - 1 });
 }
 
 /* ------------------------------------------------------------------ what a frame is worth */
@@ -86,7 +97,6 @@ static void fill(const struct call_tree *t, struct call_frame *f)
 	struct call_range r = f->at;
 	uint32_t own = own_end(t, r);
 
-	f->place = r.level ? call_tree_place(t, r.from, r.level) : NONE;
 	f->inlined = is_inlined(t, r);
 	f->w.cum = between(t->sum, r.from, r.to);
 	f->w.flat = between(t->sum, r.from, own);
@@ -99,6 +109,7 @@ static void fill(const struct call_tree *t, struct call_frame *f)
 void call_tree_frame(const struct call_tree *t, struct call_range at, struct call_frame *f)
 {
 	*f = (struct call_frame){ .at = at, .caller = NONE };
+	f->place = NONE;
 	find_width(t, f);
 	if (at.to > at.from)
 		fill(t, f);
@@ -106,13 +117,19 @@ void call_tree_frame(const struct call_tree *t, struct call_range at, struct cal
 
 /* ------------------------------------------------------------------ what is shown */
 
+/* A frame that is going to be shown, and where its first stack goes on. */
+struct awaited {
+	struct call_frame f;
+	struct call_cursor next;
+};
+
 struct shower {
 	const struct call_tree *t;
 	const struct call_limits *limits;
 	struct call_frames *out;
 	uint32_t lowest; /* level */
 	size_t cap_out;
-	struct call_frame *todo; /* a stack: the next one last */
+	struct awaited *todo; /* a stack: the next one last */
 	size_t ntodo, cap_todo;
 };
 
@@ -130,7 +147,8 @@ static bool is_shown(struct shower *s, const struct call_frame *f)
 		s->out->negative++;
 		return false;
 	}
-	if (width(f) < s->limits->narrowest) {
+	if (width(f) < s->limits->narrowest ||
+	    (s->out->over_the_top && width(f) <= s->out->narrowest)) {
 		s->out->narrow++;
 		return false;
 	}
@@ -141,27 +159,46 @@ static bool is_shown(struct shower *s, const struct call_frame *f)
 	return true;
 }
 
+/*
+ * Its place.  The first callee mostly has the caller's first stack, and goes on where that is; so
+ * however deep stacks are, each of their frames is looked at once.
+ */
+static struct awaited await(const struct shower *s, const struct awaited *caller,
+			    const struct call_frame *f)
+{
+	struct awaited a = { *f, caller->next };
+
+	if (f->at.from != caller->f.at.from) {
+		a.next = call_cursor_at(s->t, s->t->sample[f->at.from]);
+		for (uint32_t level = 1; level < f->at.level; level++)
+			(void)call_step(s->t, &a.next);
+	}
+	a.f.place = call_step(s->t, &a.next);
+	return a;
+}
+
 /* A callee of 'caller' that is [from, to): of no width, it is nothing to speak of. */
-static void add_callee(struct shower *s, struct call_frame *caller, uint32_t number, uint32_t from,
+static void add_callee(struct shower *s, struct awaited *caller, uint32_t number, uint32_t from,
 		       uint32_t to)
 {
-	struct call_frame f = { .at = { from, to, caller->at.level + 1 }, .caller = number };
+	struct call_frame f = { .at = { from, to, caller->f.at.level + 1 }, .caller = number };
 
 	find_width(s->t, &f);
 	if (width(&f) <= 0)
 		return;
-	caller->callees++;
+	caller->f.callees++;
 	if (is_shown(s, &f)) {
-		vec_push(s->todo, s->ntodo, s->cap_todo, f);
+		vec_push(s->todo, s->ntodo, s->cap_todo, await(s, caller, &f));
 		return;
 	}
-	caller->hidden++;
-	caller->hidden_width += width(&f);
+	caller->f.hidden++;
+	caller->f.hidden_width += width(&f);
 }
 
 static int narrowest_first(const void *a, const void *b)
 {
-	const struct call_frame *x = a, *y = b;
+	const struct call_frame *x = &((const struct awaited *)a)->f;
+	const struct call_frame *y = &((const struct awaited *)b)->f;
 
 	if (width(x) != width(y))
 		return width(x) < width(y) ? -1 : 1;
@@ -169,21 +206,22 @@ static int narrowest_first(const void *a, const void *b)
 	return (x->at.from < y->at.from) - (x->at.from > y->at.from);
 }
 
-static void follow(struct shower *s, struct call_frame f)
+static void follow(struct shower *s, struct awaited a)
 {
+	const struct call_range r = a.f.at;
 	size_t before = s->ntodo;
-	uint32_t from = own_end(s->t, f.at);
+	uint32_t from = own_end(s->t, r);
 
-	fill(s->t, &f);
-	for (uint32_t i = from + 1; i <= f.at.to && from < f.at.to; i++) {
-		if (i < f.at.to && s->t->shared[i] > f.at.level)
+	fill(s->t, &a.f);
+	for (uint32_t i = from + 1; i <= r.to && from < r.to; i++) {
+		if (i < r.to && s->t->shared[i] > r.level)
 			continue;
-		add_callee(s, &f, (uint32_t)s->out->n, from, i);
+		add_callee(s, &a, (uint32_t)s->out->n, from, i);
 		from = i;
 	}
 	if (s->ntodo - before > 1)
 		qsort(s->todo + before, s->ntodo - before, sizeof(*s->todo), narrowest_first);
-	vec_push(s->out->at, s->out->n, s->cap_out, f);
+	vec_push(s->out->at, s->out->n, s->cap_out, a.f);
 }
 
 /* ------------------------------------------------------------------ too many frames */
@@ -211,20 +249,25 @@ static double find_cutoff(const struct call_frames *f, size_t most, size_t *wide
 	return cutoff;
 }
 
+/* Counts a frame as one of its caller's that are not shown. */
+static void hide(struct call_frames *f, const struct call_frame *frame)
+{
+	if (frame->caller == NONE)
+		return;
+	f->at[frame->caller].hidden++;
+	f->at[frame->caller].hidden_width += width(frame);
+}
+
 /*
  * Keeps the 'most' widest frames.  No frame is wider than its caller, and of equals the caller
- * comes first, so what is kept is still a tree.
+ * comes first, so what is kept is still a tree.  Returns where each frame is now, or NONE.
  */
-static void keep_widest(struct call_frames *f, size_t most)
+static uint32_t *keep_widest(struct call_frames *f, size_t most)
 {
+	uint32_t *moved = mem_new(f->n, sizeof(*moved));
 	size_t wider, n = 0;
-	uint32_t *moved;
-	double cutoff;
+	double cutoff = find_cutoff(f, most, &wider);
 
-	if (f->n <= most)
-		return;
-	cutoff = find_cutoff(f, most, &wider);
-	moved = mem_new(f->n, sizeof(*moved));
 	for (size_t i = 0; i < f->n; i++) {
 		struct call_frame frame = f->at[i];
 		bool equal = width(&frame) == cutoff && wider < most;
@@ -236,33 +279,69 @@ static void keep_widest(struct call_frames *f, size_t most)
 		if (equal || width(&frame) > cutoff) {
 			moved[i] = (uint32_t)n;
 			f->at[n++] = frame;
-		} else if (frame.caller != NONE) {
-			f->at[frame.caller].hidden++;
-			f->at[frame.caller].hidden_width += width(&frame);
+		} else {
+			hide(f, &frame);
 		}
 	}
-	free(moved);
 	f->narrow += f->n - n;
 	f->over_the_top = true;
 	f->narrowest = cutoff;
 	f->n = n;
+	return moved;
+}
+
+/*
+ * While frames are found: what is not among the widest so far never will be, nor what is as narrow
+ * as the narrowest of these and comes later.
+ */
+static void make_room(struct shower *s)
+{
+	struct call_frames *out = s->out;
+	uint32_t *moved = keep_widest(out, s->limits->most);
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->ntodo; i++) {
+		struct awaited a = s->todo[i];
+
+		a.f.caller = moved[a.f.caller];
+		if (a.f.caller == NONE)
+			continue;
+		if (width(&a.f) > out->narrowest) {
+			s->todo[n++] = a;
+			continue;
+		}
+		hide(out, &a.f);
+		out->narrow++;
+	}
+	s->ntodo = n;
+	free(moved);
 }
 
 void call_tree_show(const struct call_tree *t, struct call_range top,
 		    const struct call_limits *limits, struct call_frames *out)
 {
 	struct shower s = { .t = t, .limits = limits, .out = out };
-	struct call_frame first = { .at = top, .caller = NONE };
+	struct awaited first = { .f = { .at = top, .caller = NONE, .place = NONE } };
+	/* No deeper frame is among the widest, as all that lead to it are as wide. */
+	uint32_t levels = limits->most < limits->levels ? (uint32_t)limits->most : limits->levels;
 
 	*out = (struct call_frames){ .narrowest = limits->narrowest };
-	s.lowest = limits->levels < NONE - top.level ? top.level + limits->levels : NONE - 1;
-	find_width(t, &first);
-	if (top.to > top.from)
+	s.lowest = levels < NONE - top.level ? top.level + levels : NONE - 1;
+	find_width(t, &first.f);
+	if (top.to > top.from) {
+		first.next = call_cursor_at(t, t->sample[top.from]);
+		for (uint32_t level = 0; level < top.level; level++)
+			first.f.place = call_step(t, &first.next);
 		vec_push(s.todo, s.ntodo, s.cap_todo, first);
-	while (s.ntodo)
+	}
+	while (s.ntodo) {
 		follow(&s, s.todo[--s.ntodo]);
+		if (out->n / ROOM >= limits->most)
+			make_room(&s);
+	}
 	free(s.todo);
-	keep_widest(out, limits->most);
+	if (out->n > limits->most)
+		free(keep_widest(out, limits->most));
 }
 
 /* ------------------------------------------------------------------ what is counted */

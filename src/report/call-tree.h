@@ -85,13 +85,15 @@ void call_tree_around(const struct call_tree *base, const uint8_t *hit, struct c
 
 struct call_range call_tree_root(const struct call_tree *t);
 
-/* The frame of stack 'i' at 'level', which is at least 1 and at most its length. */
-uint32_t call_tree_place(const struct call_tree *t, uint32_t i, uint32_t level);
+/* The places of stack 'i' up to level 'n', which is at most its length. */
+void call_tree_path(const struct call_tree *t, uint32_t i, uint32_t n, uint32_t *places);
 
 /* The frame that has stack 'i' at 'level'. */
 struct call_range call_tree_range(const struct call_tree *t, uint32_t i, uint32_t level);
+/* The same for the caller of 'r', which is no root. */
+struct call_range call_tree_caller(const struct call_tree *t, struct call_range r);
 
-/* One frame, without its callees. */
+/* What a frame is worth; neither its place nor its callees. */
 void call_tree_frame(const struct call_tree *t, struct call_range at, struct call_frame *f);
 
 /* What is shown of a tree. */

@@ -230,20 +230,19 @@ static uint32_t mix(uint32_t hash, uint32_t name)
 	return h ^ h >> 15;
 }
 
-static uint32_t hash_path(struct captions *c, const struct call_tree *t, uint32_t stack,
-			  uint32_t level)
-{
-	uint32_t hash = 0;
-
-	for (uint32_t l = 1; l <= level; l++)
-		hash = mix(hash, captions_get(c, call_tree_place(t, stack, l))->hash);
-	return hash;
-}
-
 static bool is_frame(struct captions *c, const struct call_tree *t, uint32_t stack, uint32_t level,
 		     uint32_t hash)
 {
-	return stack < t->n && t->length[stack] >= level && hash_path(c, t, stack, level) == hash;
+	uint32_t *places, h = 0;
+
+	if (stack >= t->n || t->length[stack] < level)
+		return false;
+	places = mem_new(level, sizeof(*places));
+	call_tree_path(t, stack, level, places);
+	for (uint32_t l = 0; l < level; l++)
+		h = mix(h, captions_get(c, places[l])->hash);
+	free(places);
+	return h == hash;
 }
 
 /* The number that 'text' begins with, and what is behind it and one more character. */
