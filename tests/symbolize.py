@@ -337,6 +337,21 @@ def t_debug_information_installed_later_is_found_later():
     assert "deep::outer" in names(sonde("-top", at)[0])
 
 
+def t_a_dwo_file_that_is_missing_is_named_and_found_later():
+    home, path = Home(), compiled("dwo", "-O2", "-g", "-no-pie", "-gsplit-dwarf")
+    at = profile(path, addresses(path, "^_Z4work"), "dwo")
+    file, = path.parent.glob("*.dwo")
+    want, err = sonde("-raw", "-no_cache", at)
+    assert "deep::outer" in want and not err, err
+    aside = file.rename(file.with_suffix(".aside"))
+    for _ in range(2):  # what is not complete is not kept
+        out, err = sonde("-raw", at, env=home.env)
+        assert "deep::outer" not in out and "work" in out, out
+        assert err == f"Local symbolization failed for program (build ID {build_id(path)}): {file} is missing\n", err
+    aside.rename(file)
+    assert sonde("-raw", at, env=home.env) == (want, "")
+
+
 # --- deleted files, the vdso -------------------------------------------------------------
 
 def t_a_deleted_file_that_is_back_is_used_if_it_is_the_same():

@@ -183,10 +183,9 @@ void split_open(struct split_unit *s, struct dwarf_unit *skeleton, const char *p
 			: mem_printf("%.*s/%.*s", STR_ARG(skeleton->comp_dir), STR_ARG(name));
 	beside = mem_printf("%.*s%.*s", STR_ARG(folder), STR_ARG(str_base(name)));
 	package = mem_printf("%s.dwp", program);
-	if (!try_file(s, built, skeleton, r) && !try_file(s, beside, skeleton, r))
-		try_package(s, package, skeleton, r);
-	if (s->unit == NULL)
-		s->unit = skeleton;
+	if (!try_file(s, built, skeleton, r) && !try_file(s, beside, skeleton, r) &&
+	    !try_package(s, package, skeleton, r))
+		*s = (struct split_unit){ .unit = skeleton, .missing = true };
 }
 
 void split_close(struct split_unit *s)

@@ -15,6 +15,7 @@
 /* A unit, or what it stands for. */
 struct split_unit {
 	struct dwarf_unit *unit; /* the one to read: that of the other file, if there is one */
+	bool missing;            /* there should be one */
 	struct elf_file *file;   /* private, as what follows */
 	struct image image;
 	struct dwarf dwarf;

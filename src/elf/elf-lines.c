@@ -73,7 +73,9 @@ struct worker {
 	size_t nknown, cap_known;
 	struct table index; /* into 'known' */
 	struct remembered nameless;
-	bool copies; /* names, since the file they are in is going to be closed */
+	bool copies;     /* names, since the file they are in is going to be closed */
+	size_t nmissing; /* .dwo files, */
+	const struct dwarf_unit *missing; /* and the first unit that wants one */
 };
 
 struct resolver {
@@ -416,6 +418,9 @@ static void do_task(struct resolver *s, int worker, const struct task *t)
 		dwarf_read_lines(&w->r, t->unit, addresses, t->n, &w->lines, w->places);
 	split_open(&split, t->unit, s->debug->dwarf_path, &w->r);
 	w->copies = split.unit != t->unit;
+	w->nmissing += split.missing;
+	if (split.missing && !w->missing)
+		w->missing = t->unit; /* tasks are in the order of units */
 	dwarf_read_scopes(&w->r, split.unit, addresses, t->n, &w->scopes, w->innermost);
 	if (w->nknown > REMEMBERED_MAX)
 		forget(w);
@@ -549,6 +554,22 @@ static void add_symbols(int i, void *ctx)
 	}
 }
 
+/* Tells the answer which files were not found. */
+static void give_missing(const struct resolver *s, struct elf_frames *out)
+{
+	const struct dwarf_unit *first = NULL;
+
+	for (int i = 0; i < s->nworkers; i++) {
+		const struct worker *w = &s->workers[i];
+
+		out->nmissing += w->nmissing;
+		if (w->missing && (!first || w->missing->offset < first->offset))
+			first = w->missing;
+	}
+	if (first)
+		out->missing = first->dwo_name;
+}
+
 /* Gives the functions of all workers to the answer. */
 static void give_functions(struct resolver *s, struct elf_frames *out)
 {
@@ -643,6 +664,7 @@ int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint6
 	par_run(s.nworkers, work, &s);
 	par_run(s.nworkers, add_symbols, &s);
 	give_functions(&s, out);
+	give_missing(&s, out);
 	release_workers(&s);
 	dwarf_reader_release(&r);
 	free(s.tasks);

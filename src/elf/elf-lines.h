@@ -50,6 +50,8 @@ struct elf_frames {
 	size_t n;
 	struct elf_functions *parts; /* all functions that frames have, and perhaps more */
 	size_t nparts;
+	size_t nmissing;    /* .dwo files that should have told more, */
+	struct str missing; /* and the first of them */
 	struct arena arena; /* they live here, as do names: until there is elf_frames_release() */
 	struct arena more[PAR_MOST]; /* private: the same, of what each thread has found */
 	struct debug_file *debug;    /* private: where other texts are */

@@ -165,6 +165,11 @@ static int look(struct resolver *r, struct elf_file *f, const uint64_t *addresse
 	if (r->fast)
 		return resolve_by_symbols(f, addresses, n, out, err);
 	rc = elf_resolve(f, &search, addresses, n, out, err);
+	if (rc == 0 && out->nmissing == 1)
+		err_set(err, 0, "%.*s is missing", STR_ARG(out->missing));
+	else if (rc == 0 && out->nmissing > 1)
+		err_set(err, 0, "%.*s and %zu other .dwo files are missing", STR_ARG(out->missing),
+			out->nmissing - 1);
 	if (rc == 0 && !is_complete(out))
 		(void)elf_read_symbols(f, err); /* what was wrong, if anything was */
 	return rc;
@@ -213,7 +218,7 @@ static int extend(struct resolver *r, struct elf_file *f, const uint64_t *missin
 		rc = frame_table_build(&out->table, missing, &fresh, &out->made, err);
 	if (rc == 0)
 		frame_table_view(out_view(&out->made), &out->table);
-	if (rc == 0 && out->name && q.asked == q.answered)
+	if (rc == 0 && out->name && q.asked == q.answered && fresh.nmissing == 0)
 		par_start(&out->storing, store, out);
 	elf_frames_release(&fresh);
 	return rc;
