@@ -10,9 +10,43 @@
 #include "runtime/thread.h"
 #include "runtime/unwind.h"
 
-#include <stddef.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 
-enum { OWN_FRAMES = 16 }; /* at most so many of ours above the host's */
+enum {
+	OWN_FRAMES = 16, /* at most so many of ours above the host's */
+	HIDDEN = 16,
+};
+
+static struct {
+	_Atomic(const char *) start, end;
+} hidden[HIDDEN];
+static atomic_uint hidden_count;
+
+void sonde__caller_hide(const void *start, size_t bytes)
+{
+	unsigned n = atomic_fetch_add_explicit(&hidden_count, 1, memory_order_relaxed);
+
+	if (n >= HIDDEN)
+		return;
+	atomic_store_explicit(&hidden[n].end, (const char *)start + bytes, memory_order_relaxed);
+	atomic_store_explicit(&hidden[n].start, start, memory_order_release);
+}
+
+/* Return addresses: one behind the function's end belongs to it, its first one does not. */
+static bool is_hidden(uint64_t pc)
+{
+	for (size_t i = 0; i < HIDDEN; i++) {
+		uint64_t start =
+			(uintptr_t)atomic_load_explicit(&hidden[i].start, memory_order_acquire);
+
+		if (!start)
+			return false;
+		if (pc > start && pc <= (uintptr_t)hidden[i].end)
+			return true;
+	}
+	return false;
+}
 
 uint32_t sonde__caller_stack(const void *caller)
 {
@@ -28,5 +62,7 @@ uint32_t sonde__caller_stack(const void *caller)
 		n = 1;
 		skip = 0;
 	}
+	while (skip + 1 < n && is_hidden(pcs[skip]))
+		skip++;
 	return sonde__stack_intern(pcs + skip, n - skip, false);
 }

@@ -6,6 +6,7 @@
 #ifndef RUNTIME_CALLER_STACK_H
 #define RUNTIME_CALLER_STACK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -14,5 +15,8 @@
  * Not handler-safe.
  */
 uint32_t sonde__caller_stack(const void *caller);
+
+/* Frames of the C++ library between the host and our hook, from 'start' on: not shown. */
+void sonde__caller_hide(const void *start, size_t bytes);
 
 #endif /* RUNTIME_CALLER_STACK_H */

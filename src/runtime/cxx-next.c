@@ -5,6 +5,7 @@
  */
 #include "runtime/cxx-next.h"
 
+#include "runtime/caller-stack.h"
 #include "runtime/heap.h"
 #include "runtime/live.h"
 #include "runtime/next.h"
@@ -145,7 +146,7 @@ static void hide(void *f)
 	Dl_info info;
 
 	if (dladdr1(f, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol && info.dli_saddr == f)
-		sonde__heap_hide(f, symbol->st_size);
+		sonde__caller_hide(f, symbol->st_size);
 }
 
 /* Whether this operator new leads to one of our hooks, which changes what we put there. */

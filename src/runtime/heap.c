@@ -5,6 +5,7 @@
  */
 #include "runtime/heap.h"
 
+#include "runtime/caller-stack.h"
 #include "runtime/chance.h"
 #include "runtime/labels.h"
 #include "runtime/live.h"
@@ -14,7 +15,6 @@
 #include "runtime/peak.h"
 #include "runtime/runtime.h"
 #include "runtime/stacks.h"
-#include "runtime/unwind.h"
 
 #include <errno.h>
 
@@ -22,8 +22,6 @@ enum {
 	PER_PAGE = 1024, /* rows */
 	PAGES = 1024,    /* a million rows, 48 MB */
 	LOOKUP_MAX = 16 << 20,
-	OWN_FRAMES = 8, /* at most so many of ours above the host's */
-	HIDDEN = 16,
 	TIMED = 64, /* one of so many samples is timed */
 	USUAL_RATE = 512 << 10,
 };
@@ -50,11 +48,6 @@ static _Atomic(struct row *) pages[PAGES];
 static atomic_uint row_count;
 static struct sonde__lookup lookup;
 static struct sonde__lock lock;
-
-static struct {
-	_Atomic(const char *) start, end;
-} hidden[HIDDEN];
-static atomic_uint hidden_count;
 
 /* Numbers in which every bit matters, of whatever comes. */
 static uint64_t mix(uint64_t x)
@@ -202,49 +195,6 @@ static uint32_t row_of(uint32_t stack, uint64_t size, uint64_t rate)
 	return find_row(&key);
 }
 
-void sonde__heap_hide(const void *start, size_t bytes)
-{
-	unsigned n = atomic_fetch_add_explicit(&hidden_count, 1, memory_order_relaxed);
-
-	if (n >= HIDDEN)
-		return;
-	atomic_store_explicit(&hidden[n].end, (const char *)start + bytes, memory_order_relaxed);
-	atomic_store_explicit(&hidden[n].start, start, memory_order_release);
-}
-
-/* Return addresses: one behind the function's end belongs to it, its first one does not. */
-static bool is_hidden(uint64_t pc)
-{
-	for (size_t i = 0; i < HIDDEN; i++) {
-		uint64_t start =
-			(uintptr_t)atomic_load_explicit(&hidden[i].start, memory_order_acquire);
-
-		if (!start)
-			return false;
-		if (pc > start && pc <= (uintptr_t)hidden[i].end)
-			return true;
-	}
-	return false;
-}
-
-/* The stack from where the host called; just that place if the unwinder did not come so far. */
-static uint32_t take_stack(const void *caller)
-{
-	uint64_t pcs[OWN_FRAMES + SONDE__DEPTH];
-	size_t n = sonde__unwind(pcs, OWN_FRAMES + SONDE__DEPTH, 0), skip = 0;
-
-	while (skip < n && skip < OWN_FRAMES && pcs[skip] != (uintptr_t)caller)
-		skip++;
-	if (skip == n || pcs[skip] != (uintptr_t)caller) {
-		pcs[0] = (uintptr_t)caller;
-		n = 1;
-		skip = 0;
-	}
-	while (skip + 1 < n && is_hidden(pcs[skip]))
-		skip++;
-	return sonde__stack_intern(pcs + skip, n - skip, false);
-}
-
 static void add_one(atomic_ullong *counter)
 {
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
@@ -267,8 +217,7 @@ static void record(const void *p, size_t size, uint64_t rate, const void *caller
 	uint32_t row;
 	uint64_t missed = 0;
 
-	sonde__self(); /* with the bounds of its stack, the unwinder need not ask for each page */
-	row = row_of(take_stack(caller), size, rate);
+	row = row_of(sonde__caller_stack(caller), size, rate);
 	add_one(&sonde__stats.heap_samples);
 	if (!row || !sonde__live_insert(p, sonde__mark(row, sonde__now()), &missed)) {
 		add_one(&sonde__stats.heap_lost);

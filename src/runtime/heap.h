@@ -58,9 +58,6 @@ uint64_t sonde__heap_take(const void *p);
 void sonde__heap_ended(uint64_t taken);
 void sonde__heap_put_back(const void *p, uint64_t taken);
 
-/* Frames of the C++ library between the host and our hook, from 'start' on: not shown. */
-void sonde__heap_hide(const void *start, size_t bytes);
-
 /* One sample per 'rate' bytes on average; 1: all; 0: none.  Returns the rate before. */
 uint64_t sonde__heap_set_rate(uint64_t rate);
 uint64_t sonde__heap_rate(void);
