@@ -673,6 +673,26 @@ def t_what_is_kept_is_what_would_be_made():
         assert ask(port, "/ui/top?f=tsdb")[2] != ask(port, "/ui/top?f=regexp")[2] != first
 
 
+def t_frames_that_are_none_have_an_answer():
+    with serving(PROM) as port:
+        root = json.loads(page(port, "/ui/flame.json", px="1254"))["trees"][0]
+        assert len(root["place"]) > 100 and root["trail"] == 0, root["trail"]
+        assert len({len(root[k]) for k in root if isinstance(root[k], list)}) == 1
+        for z in ("99999999999.zz.-5", "u", "1", "1.0", "x.y.z", "70000.1.1", "1.0.4294967295", "u1.0.0"):
+            assert json.loads(page(port, "/ui/flame.json", px="1254", z=z))["trees"][0] == root, z
+            page(port, "/ui/flame-search.json", q=".", z=z)
+        for px in ("-5", "0", "x", "9" * 30):
+            assert json.loads(page(port, "/ui/flame.json", px=px))["trees"][0]["place"], px
+        for p in (".", "doInit"):
+            assert len(json.loads(page(port, "/ui/flame.json", p=p, z="u1.0.0"))["trees"]) == 2
+        none = json.loads(page(port, "/ui/flame.json", f="nosuchfunction"))["trees"][0]
+        assert none["place"] == [], none
+        assert "no function matches" in page(port, "/ui/flame.json", 400, f="nosuchfunction", p="main")
+        for place in ("-1", "x", "4294967295", "9" * 30, ""):
+            page(port, "/ui/flame-name.txt", 400, place=place)
+        assert "error" in json.loads(page(port, "/ui/flame-search.json", q="("))
+
+
 def t_slow_and_broken_clients_hold_up_nobody():
     with serving(PROM) as port:
         idle = [socket.create_connection(("localhost", port)) for _ in range(100)]

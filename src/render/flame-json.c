@@ -190,7 +190,8 @@ static struct call_frame *find_trail(const struct flame_part *part)
 	uint32_t *places = mem_new(part->top.level, sizeof(*places));
 	struct call_range at = part->top;
 
-	call_tree_path(part->tree, at.from, at.level, places);
+	if (at.level)
+		call_tree_path(part->tree, at.from, at.level, places);
 	while (at.level > 0) {
 		at = call_tree_caller(part->tree, at);
 		call_tree_frame(part->tree, at, &trail[at.level]);
