@@ -43,7 +43,7 @@ class Chart {
 	private plot: uPlot | null = null;
 	private line: Line | null = null;
 	private chosen: [number, number] | null = null;
-	private readonly said = h("p", { class: "chosen", "aria-live": "polite" },
+	private readonly said = h("p", { class: "span", "aria-live": "polite" },
 		"Drag over the chart to choose a range, or click on a moment.");
 	private readonly asBefore = h("button", { type: "button", onclick: () => this.fill("x1", "x2") }, "Mark as before");
 	private readonly asAfter = h("button", { type: "button", onclick: () => this.fill("y1", "y2") }, "Mark as after");

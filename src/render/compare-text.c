@@ -141,8 +141,8 @@ void render_compare_text(struct report *r, const struct compare *c, struct compa
 			   c->asked);
 	else
 		out_printf(o,
-			   "\nverdict: changed, %zu more and %zu less; at most 5%% of these are "
-			   "expected to be chance (%zu numbers compared)\n",
+			   "\nverdict: changed, %zu more and %zu less, of %zu numbers compared; "
+			   "at most one in twenty of these is expected not to have changed\n",
 			   more, less, c->asked);
 }
 

@@ -82,9 +82,9 @@ static void put_verdict(struct out *o, const struct compare *c)
 			   c->asked);
 	else
 		out_printf(o,
-			   "<p class=\"verdict\"><strong>Changed: %zu more, %zu less</strong>; %zu "
-			   "numbers were compared, and at most 5%% of these are expected to be "
-			   "chance. ",
+			   "<p class=\"verdict\"><strong>Changed: %zu more, %zu less</strong>, of "
+			   "%zu numbers compared; at most one in twenty that are said to have "
+			   "changed is expected not to have. ",
 			   more, less, c->asked);
 	if (c->by == COMPARE_TIME)
 		out_printf(o, "After is multiplied by %.4g, to be of equal time. ", c->scale);
@@ -98,6 +98,8 @@ static void put_verdict(struct out *o, const struct compare *c)
 	if (c->spread > 0)
 		out_printf(o, "Profiles of one side differ by %.1f%%, beyond sampling. ",
 			   c->spread * 100);
+	if (c->profiles[0] + c->profiles[1] == 2)
+		out_text(o, "How much the program varies by itself, two profiles do not tell. ");
 	out_text(o, "</p>\n");
 }
 
