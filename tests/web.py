@@ -687,7 +687,7 @@ def t_frames_that_are_none_have_an_answer():
             assert len(json.loads(page(port, "/ui/flame.json", p=p, z="u1.0.0"))["trees"]) == 2
         none = json.loads(page(port, "/ui/flame.json", f="nosuchfunction"))["trees"][0]
         assert none["place"] == [], none
-        assert "no function matches" in page(port, "/ui/flame.json", 400, f="nosuchfunction", p="main")
+        assert "no function matches" in page(port, "/ui/flame.json", 400, p="nosuchfunction")
         for place in ("-1", "x", "4294967295", "9" * 30, ""):
             page(port, "/ui/flame-name.txt", 400, place=place)
         assert "error" in json.loads(page(port, "/ui/flame-search.json", q="("))
