@@ -23,6 +23,7 @@ import time
 import urllib.request
 
 from kube_server import Cluster, certificates, free_port
+from set_clock import Clock
 from tap import LIMIT, SONDE, TMP, Skip, main
 
 SONDED = str(pathlib.Path(SONDE).parent / "sonded")
@@ -129,9 +130,56 @@ def t_rounds_do_not_drift():
         handler.send(small_profile())
     where, s = root("drift"), Service(slow)
     collect(where, "--target", f"a={s.at}", "--kinds", "heap", rounds=4, interval="2s")
-    times = [datetime.datetime.strptime(r, "%Y-%m-%d-%H:%M:%S").timestamp() for r in rounds_of(where)]
+    times = seconds_of(where)
     steps = [round(b - a) for a, b in zip(times, times[1:])]
     assert len(times) == 4 and all(step % 2 == 0 for step in steps), steps  # more only if the machine was asleep
+
+
+def seconds_of(where):
+    return [datetime.datetime.strptime(r, "%Y-%m-%d-%H:%M:%S").timestamp() for r in rounds_of(where)]
+
+
+def t_rounds_are_in_order_whatever_the_clock_does():
+    where, s, clock, log = root("steps"), Service(), Clock(), TMP / "steps.log"
+    words = [SONDED, "collect", "--root", str(where), "--interval", "1s", "--kinds", "heap", "--target", f"a={s.at}",
+             "--keep-rounds", "100"]
+    env = os.environ | clock.environment()
+
+    def more(n):
+        before = len(s.asked)
+        wait_for(lambda: len(s.asked) >= before + n, "rounds")
+
+    with open(log, "w") as f:
+        p = subprocess.Popen(words, stderr=f, env=env)
+    try:
+        for step in 0, -3000, -3000, 5000:
+            clock.set(step)
+            more(3)
+    finally:
+        p.send_signal(signal.SIGTERM)
+        p.wait(LIMIT)
+    said = log.read_text()
+    assert said.count("set back by") == 1 and said.count("set forward by") == 1, said
+    stored, times = int(re.findall(r"(\d+) profiles stored", said)[-1]), seconds_of(where)
+    steps = [round(b - a) for a, b in zip(times, times[1:])]
+    assert len(times) == stored >= 11, (stored, times)  # none was written over
+    missed = sum(map(int, re.findall(r"interval: (\d+) left out", said)))
+    jump = max(steps)
+    assert 4990 < jump < 5010 + missed and sum(steps) - jump <= stored + missed, (steps, said)
+    # A new one, with the clock as it was at first: after the others, and none of them goes.
+    clock.set(0)
+    collect(where, "--target", f"a={s.at}", "--kinds", "heap", "--keep-rounds", stored + 1, env=env)
+    assert len(seconds_of(where)) == stored + 1 and seconds_of(where)[-1] > times[-1]
+
+
+def t_rounds_of_a_clock_that_was_wrong_go_first():
+    where, s = root("future"), Service()
+    for name in "2090-10-01-22:08:40", "2091-10-01-22:08:40":
+        (where / name).mkdir(parents=True)
+        (where / name / f"a-heap-{name}.pprof").write_bytes(b"x")
+    said = collect(where, "--target", f"a={s.at}", "--kinds", "heap", "--keep-rounds", 2)
+    left = rounds_of(where)
+    assert "ahead of the clock" in said and len(left) == 2 and left[0] < "2090" and left[1].startswith("209"), (said, left)
 
 
 def t_only_whole_valid_profiles_appear():

@@ -20,6 +20,7 @@ import threading
 import time
 
 from kube_server import Cluster, Fault
+from set_clock import Clock
 from tap import LIMIT, SONDE, TMP, Skip, main
 
 SONDED = str(pathlib.Path(SONDE).parent / "sonded")
@@ -242,6 +243,22 @@ def t_two_writers_of_one_prefix_never_mix(s):
     assert s.get().stdout in stored
     s.put(b"last", status=0)
     assert s.get().stdout == b"last" and len(s.plain()) == 1
+
+
+@both
+def t_dumps_are_in_order_whatever_the_clock_does(s):
+    clock = Clock()
+    s.env = s.env | clock.environment()
+    year = 86400 * 365
+    # The certificate of the server of the tests is good for two days.
+    steps = (0, -year, year, -3000, 3000, 0) if s.kind == "dir" else (0, 86400, 3000, 80000, 7000, 0)
+    for i, step in enumerate(steps):
+        clock.set(step)
+        s.put(bytes_of(100 + i, i), keep=10)
+        assert s.get().stdout == bytes_of(100 + i, i)
+    rows = s.list("main")
+    assert [d["generation"] for d in rows] == [6, 5, 4, 3, 2, 1], rows
+    assert [len(s.get(f"main@{i}").stdout) for i in range(1, 7)] == list(range(100, 106))
 
 
 def kill_at_random(s, rounds, longest):

@@ -5,6 +5,9 @@
  * next is due means that the next is left out, and said.  In a round every target has a thread, and
  * asks for one profile after the other, since they disturb each other.
  *
+ * The names of rounds are in the order of the rounds, whatever happens to the clock: where it is
+ * set forward they follow it, where it is set back they go on by the time that has passed.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/cleanup.h"
@@ -188,28 +191,69 @@ static void read_again(struct collector *c, const struct args *args)
 	log_line(LOG_INFO, "read the configuration again: %zu targets", config.ntargets);
 }
 
-/* When the round that is 'ns' after the start is to be called, unless somebody set the clock. */
-static int64_t wall_of(int64_t start_wall, int64_t ns)
-{
-	int64_t planned = start_wall + ns / second, is = clock_ns(CLOCK_REALTIME) / second;
+/* How rounds are called. */
+struct timeline {
+	int64_t wall;   /* the first, in seconds */
+	int64_t offset; /* what the clock had beyond the one that nobody sets, in nanoseconds */
+	bool behind;    /* it was said that it is behind */
+};
 
-	return planned > is + 1 || planned < is - 1 ? is : planned;
+static int64_t clock_offset(void)
+{
+	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+}
+
+/* After what is in the tree already, unless that is from another day: then nothing helps. */
+static void begin_timeline(struct timeline *t, const struct tree *tree)
+{
+	enum { DAY = 86400 };
+	int64_t newest = tree_newest(tree);
+
+	t->offset = clock_offset();
+	t->wall = clock_ns(CLOCK_REALTIME) / second + 1;
+	if (newest < t->wall)
+		return;
+	log_line(LOG_WRONG, "the newest round is %" PRId64 " s ahead of the clock",
+		 newest - t->wall + 1);
+	if (newest - t->wall < DAY)
+		t->wall = newest + 1;
+}
+
+/* When the round that is 'ns' after the start is to be called. */
+static int64_t wall_of(struct timeline *t, int64_t ns)
+{
+	int64_t step = clock_offset() - t->offset;
+
+	if (step > second) {
+		log_line(LOG_WRONG, "the clock was set forward by %" PRId64 " s", step / second);
+		t->wall += step / second;
+		t->offset += step / second * second;
+	} else if (step < -second && !t->behind) {
+		log_line(LOG_WRONG,
+			 "the clock was set back by %" PRId64 " s: the names of rounds are not",
+			 -step / second);
+		t->behind = true;
+	}
+	return t->wall + ns / second;
 }
 
 static void run_rounds(struct collector *c, const struct args *args, uint64_t most)
 {
-	int64_t start_wall = clock_ns(CLOCK_REALTIME) / second + 1;
-	/* A little later, so that no clock is behind the name of the round. */
-	int64_t start = clock_ns(CLOCK_MONOTONIC) + start_wall * second - clock_ns(CLOCK_REALTIME) +
-			second / 100;
-	int64_t due = 0;
+	int64_t start, due = 0, into;
+	struct timeline names = { 0 };
+
+	begin_timeline(&names, &c->tree);
+	/* As a second begins, and a little later, so that no clock is behind the name of the round.
+	 */
+	into = clock_ns(CLOCK_REALTIME) % second;
+	start = clock_ns(CLOCK_MONOTONIC) + second - into + second / 100;
 
 	while (sleep_until(start + due)) {
 		int64_t late;
 
 		if (reload)
 			read_again(c, args);
-		run_round(c, wall_of(start_wall, due));
+		run_round(c, wall_of(&names, due));
 		if (most && atomic_load(&c->count.rounds) >= most)
 			return;
 		due += c->config.interval_ns;

@@ -166,6 +166,20 @@ static int commit(struct file_new *f, struct err *err)
 	return file_commit(f, NULL, err);
 }
 
+int64_t tree_newest(const struct tree *t)
+{
+	struct round *rounds;
+	int64_t newest = 0;
+	size_t n;
+
+	if (list_rounds(t, &rounds, &n, NULL) < 0)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		newest = rounds[i].when > newest ? rounds[i].when : newest;
+	free_rounds(rounds, n);
+	return newest;
+}
+
 int tree_write(const struct tree *t, const char *stamp, struct str component, struct str kind,
 	       struct str bytes, struct err *err)
 {
@@ -225,6 +239,9 @@ int tree_trim(const struct tree *t, const struct tree_limits *limits, int64_t no
 
 	if (rc < 0)
 		return rc;
+	for (size_t i = 0; i < n; i++)
+		if (rounds[i].when > now)
+			rounds[i].when = INT64_MIN;
 	if (n)
 		qsort(rounds, n, sizeof(*rounds), by_time);
 	for (size_t i = 0; limits->bytes && i < n; i++) {
@@ -235,7 +252,8 @@ int tree_trim(const struct tree *t, const struct tree_limits *limits, int64_t no
 	for (size_t i = 0; i + 1 < n && rc == 0; i++, left--) {
 		bool many = limits->rounds && left > limits->rounds;
 		bool large = limits->bytes && sum > limits->bytes;
-		bool old = limits->age_s && now - rounds[i].when > limits->age_s;
+		bool old = limits->age_s && rounds[i].when != INT64_MIN &&
+			   now - rounds[i].when > limits->age_s;
 
 		if (!many && !large && !old)
 			break;

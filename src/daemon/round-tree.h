@@ -32,6 +32,9 @@ void tree_close(struct tree *t);
 /* How a round that begins then is called. */
 void tree_stamp(const struct tree *t, int64_t seconds, char stamp[STAMP_BYTES]);
 
+/* When the newest round that is there began; 0: there is none. */
+int64_t tree_newest(const struct tree *t);
+
 /* Writes one profile of a round. */
 int tree_write(const struct tree *t, const char *stamp, struct str component, struct str kind,
 	       struct str bytes, struct err *err);
@@ -43,9 +46,9 @@ struct tree_limits {
 };
 
 /*
- * Removes the oldest rounds until the limits hold; the newest always stays.  Only folders with the
- * names of rounds are touched, and in them only profiles.  Returns how many went, or a negative
- * errno.
+ * Removes the oldest rounds until the limits hold; the newest always stays.  Rounds that are said
+ * to be after 'now' are of a clock that was wrong, and go first.  Only folders with the names of
+ * rounds are touched, and in them only profiles.  Returns how many went, or a negative errno.
  */
 int tree_trim(const struct tree *t, const struct tree_limits *limits, int64_t now, struct err *err);
 
