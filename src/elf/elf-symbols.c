@@ -208,7 +208,9 @@ static bool open_symtab(const struct elf_file *f, Elf_Scn *scn, const GElf_Shdr 
 			struct symtab *t)
 {
 	*t = (struct symtab){ 0 };
-	if (f->bytes && is_native(f) && read_section(f, scn, sh, &t->raw)) {
+	/* What is left over makes libelf refuse all of it. */
+	if (f->bytes && is_native(f) && sh->sh_size % sizeof(Elf64_Sym) == 0 &&
+	    read_section(f, scn, sh, &t->raw)) {
 		t->n = t->raw.n / sizeof(Elf64_Sym);
 		return true;
 	}
