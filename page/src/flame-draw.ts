@@ -339,7 +339,7 @@ export class Painter {
 	private readonly widths = new WeakMap<Tree, Float64Array>();
 
 	/** Width of the callees of a frame that are drawn. */
-	private shownWidth(tree: Tree, i: number): number {
+	shownWidth(tree: Tree, i: number): number {
 		let sums = this.widths.get(tree);
 
 		if (!sums) {

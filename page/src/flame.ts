@@ -501,8 +501,12 @@ class View {
 	private showTip(spot: Spot, x: number, y: number): void {
 		const name = this.nameOf(spot);
 
-		this.tip.replaceChildren(bdi(name.length > 600 ? `${name.slice(0, 600)}…` : name, "flame-name"),
-			...this.facts(spot).map((f) => h("div", {}, f)));
+		this.placeTip([bdi(name.length > 600 ? `${name.slice(0, 600)}…` : name, "flame-name"),
+			...this.facts(spot).map((f) => h("div", {}, f))], x, y);
+	}
+
+	private placeTip(what: (Node | string)[], x: number, y: number): void {
+		this.tip.replaceChildren(...what);
 		this.tip.hidden = false;
 		const { offsetWidth: w, offsetHeight: t } = this.tip;
 		this.tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - w - 8))}px`;
@@ -588,13 +592,40 @@ class View {
 		return null;
 	}
 
+	/** The frame whose callees are too narrow to be drawn here; where nothing is drawn. */
+	private restAt(e: MouseEvent): Spot | null {
+		if (!this.sheet || !this.rows) return null;
+		const box = this.canvas.getBoundingClientRect();
+		const x = (e.clientX - box.left) / box.width, y = e.clientY - box.top + this.scroller.scrollTop;
+
+		for (const tree of this.sheet.trees) {
+			const level = this.rows.level(tree, y);
+			const frame = level < 1 ? -1 : tree.at(level - 1, x);
+			const rest = frame < tree.top ? 0 : tree.data.rest[frame]!;
+			const begin = rest ? tree.x[frame]! + this.painter.shownWidth(tree, frame) : 0;
+
+			if (rest && x * tree.total >= begin && x * tree.total <= begin + rest) return { tree, frame };
+		}
+		return null;
+	}
+
+	private showRest({ tree, frame }: Spot, e: MouseEvent): void {
+		const share = percent(tree.data.rest[frame]!, this.sheet!.data.total);
+
+		this.placeTip([`${counted(tree.data.hidden[frame]!, "callee")} of `, bdi(this.labelOf({ tree, frame }), "flame-name"),
+			h("div", {}, `too narrow to draw, ${share} together: ${frame > tree.top ? "click to zoom in" : "search finds them"}`)],
+			e.clientX, e.clientY);
+	}
+
 	private pointed(e: MouseEvent): void {
 		const spot = this.spotAt(e);
+		const rest = spot ? null : this.restAt(e);
 		const same = spot?.tree === this.hover?.tree && spot?.frame === this.hover?.frame;
 
 		this.hover = spot;
-		this.canvas.style.cursor = spot ? "pointer" : "default";
+		this.canvas.style.cursor = spot || rest ? "pointer" : "default";
 		if (spot) this.showTip(spot, e.clientX, e.clientY);
+		else if (rest) this.showRest(rest, e);
 		else this.hideTip();
 		if (!same) {
 			this.showDetail(spot ?? (this.outline.hasFocus ? this.current : null));
@@ -612,10 +643,10 @@ class View {
 		this.canvas.addEventListener("pointermove", (e) => e.pointerType !== "touch" && this.pointed(e));
 		this.canvas.addEventListener("pointerleave", () => this.left());
 		this.canvas.addEventListener("click", (e) => {
-			const spot = this.spotAt(e);
+			const spot = this.spotAt(e) ?? this.restAt(e);
 			if (spot) {
 				this.focusOn(spot, true);
-				void this.zoom(spot);
+				if (spot.frame !== spot.tree.top) void this.zoom(spot);
 			}
 		});
 		this.canvas.addEventListener("contextmenu", (e) => {
