@@ -81,3 +81,16 @@ export function query(set: Record<string, string>): string {
 	for (const [name, value] of Object.entries(set)) if (value) params.set(name, value);
 	return `?${params}`;
 }
+
+/** As a regular expression that matches this and nothing else. */
+export function quoted(name: string): string {
+	return `^${name.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&")}$`;
+}
+
+/** What the server says under a path of its own, for this report. */
+export async function ask(path: string, set: Record<string, string>, signal: AbortSignal | null): Promise<Response> {
+	const answer = await fetch(`./${path}${query(set)}`, { signal, credentials: "same-origin" });
+
+	if (!answer.ok) throw new Error((await answer.text()).trim() || answer.statusText);
+	return answer;
+}

@@ -10,7 +10,8 @@ import { type Found, isHit, type Place, ROOT, Sheet, type Tree } from "./flame-d
 import { type Look, Painter, ROW, Rows, type Spot } from "./flame-draw";
 import { type Action, openHelp, openMenu } from "./flame-menu";
 import { Outline, spoken } from "./flame-outline";
-import { blank, query, read, type State, syncLinks, write } from "./flame-state";
+import { ask, blank, quoted, read, type State, syncLinks, write } from "./flame-state";
+import { Tip } from "./flame-tip";
 import { counted, percent } from "./numbers";
 
 const LEAST_HEIGHT = 260; // of the picture, in pixels
@@ -21,18 +22,6 @@ const CRUMBS = 4; // shown of those that lead to the top frame
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const still = matchMedia("(prefers-reduced-motion: reduce)");
-
-/** As a regular expression that matches this and nothing else. */
-function quoted(name: string): string {
-	return `^${name.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&")}$`;
-}
-
-async function ask(path: string, set: Record<string, string>, signal: AbortSignal | null): Promise<Response> {
-	const answer = await fetch(`./${path}${query(set)}`, { signal, credentials: "same-origin" });
-
-	if (!answer.ok) throw new Error((await answer.text()).trim() || answer.statusText);
-	return answer;
-}
 
 class View {
 	private readonly embedded: boolean; // one of several: the address is not about it
@@ -65,7 +54,7 @@ class View {
 	private readonly note = h("p", { class: "flame-note" });
 	private readonly legend = h("p", { class: "flame-legend", hidden: true });
 	private readonly live = h("div", { class: "flame-live", "aria-live": "polite" });
-	private readonly tip = h("div", { class: "flame-tip", role: "tooltip", hidden: true });
+	private readonly tip = new Tip();
 	private readonly canvas = h("canvas", { "aria-hidden": "true" });
 	private readonly space = h("div", { class: "flame-space" }, this.canvas);
 	private readonly scroller = h("div", { class: "flame-scroll" }, this.space);
@@ -89,7 +78,7 @@ class View {
 					h("button", { type: "button", "aria-label": "Keys and help", onclick: () => this.help() }, "?"))),
 			this.crumbs, this.problem,
 			h("div", { class: "flame-box" }, this.scroller),
-			this.detail, this.legend, this.note, this.live, this.tip);
+			this.detail, this.legend, this.note, this.live, this.tip.element);
 		this.listen();
 	}
 
@@ -146,7 +135,7 @@ class View {
 		this.rows = new Rows(sheet, this.state.flipped);
 		this.window = [0, 1];
 		this.hover = null;
-		this.hideTip();
+		this.tip.hide();
 		const tree = sheet.trees.find((t) => t.top > 0) ?? sheet.trees[0]!;
 		this.current = tree.n ? { tree, frame: this.first(tree) } : null;
 		this.showCrumbs();
@@ -326,7 +315,7 @@ class View {
 		const focus = this.outline.hasFocus;
 		const inwards = frame > tree.top;
 
-		this.hideTip();
+		this.tip.hide();
 		this.state = { ...this.state, zoom: tree.level(frame) ? tree.key(frame) : "" };
 		this.remember(true);
 		const old = this.sheet;
@@ -501,20 +490,8 @@ class View {
 	private showTip(spot: Spot, x: number, y: number): void {
 		const name = this.nameOf(spot);
 
-		this.placeTip([bdi(name.length > 600 ? `${name.slice(0, 600)}…` : name, "flame-name"),
+		this.tip.show([bdi(name.length > 600 ? `${name.slice(0, 600)}…` : name, "flame-name"),
 			...this.facts(spot).map((f) => h("div", {}, f))], x, y);
-	}
-
-	private placeTip(what: (Node | string)[], x: number, y: number): void {
-		this.tip.replaceChildren(...what);
-		this.tip.hidden = false;
-		const { offsetWidth: w, offsetHeight: t } = this.tip;
-		this.tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - w - 8))}px`;
-		this.tip.style.top = `${y + 18 + t > innerHeight ? Math.max(4, y - t - 10) : y + 18}px`;
-	}
-
-	private hideTip(): void {
-		this.tip.hidden = true;
 	}
 
 	/** The name as the profile has it: what is sent is cut and made visible. */
@@ -568,7 +545,7 @@ class View {
 			{ label: "Ignore", run: () => void this.follow("", spot, "i", true) },
 			{ label: "Hide", run: () => void this.follow("", spot, "h", true) },
 			{ label: "Show from", run: () => void this.follow("", spot, "sf") });
-		this.hideTip();
+		this.tip.hide();
 		openMenu(x, y, "Frame", actions, () => this.outline.focus());
 	}
 
@@ -612,7 +589,7 @@ class View {
 	private showRest({ tree, frame }: Spot, e: MouseEvent): void {
 		const share = percent(tree.data.rest[frame]!, this.sheet!.data.total);
 
-		this.placeTip([`${counted(tree.data.hidden[frame]!, "callee")} of `, bdi(this.labelOf({ tree, frame }), "flame-name"),
+		this.tip.show([`${counted(tree.data.hidden[frame]!, "callee")} of `, bdi(this.labelOf({ tree, frame }), "flame-name"),
 			h("div", {}, `too narrow to draw, ${share} together: ${frame > tree.top ? "click to zoom in" : "search finds them"}`)],
 			e.clientX, e.clientY);
 	}
@@ -626,7 +603,7 @@ class View {
 		this.canvas.style.cursor = spot || rest ? "pointer" : "default";
 		if (spot) this.showTip(spot, e.clientX, e.clientY);
 		else if (rest) this.showRest(rest, e);
-		else this.hideTip();
+		else this.tip.hide();
 		if (!same) {
 			this.showDetail(spot ?? (this.outline.hasFocus ? this.current : null));
 			this.draw();
@@ -635,7 +612,7 @@ class View {
 
 	private left(): void {
 		this.hover = null;
-		this.hideTip();
+		this.tip.hide();
 		this.draw();
 	}
 
