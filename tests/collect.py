@@ -6,6 +6,7 @@ usage: collect.py --sonde PROGRAM [NAME...]	sonded is beside it
 SPDX-License-Identifier: Apache-2.0
 """
 import collections
+import contextlib
 import datetime
 import gzip
 import http.server
@@ -463,6 +464,31 @@ def t_metrics_tell_how_it_goes():
     finally:
         p.send_signal(signal.SIGTERM)
         p.communicate(timeout=LIMIT)
+
+
+def seen_on_a_terminal(*words, **more):
+    """What a program shows there."""
+    ours, theirs = os.openpty()
+    p = subprocess.Popen(list(map(str, words)), stderr=theirs, stdout=subprocess.DEVNULL, env=os.environ | more)
+    os.close(theirs)
+    seen = b""
+    with contextlib.suppress(OSError):  # the end of a terminal is an error
+        while more := os.read(ours, 4096):
+            seen += more
+    os.close(ours)
+    assert p.wait(LIMIT) == 0, seen
+    return seen.decode()
+
+
+def t_a_terminal_shows_how_far_it_is():
+    s = Service()
+    words = [SONDED, "collect", "--interval", "1s", "--rounds", 2, "--kinds", "heap", "--target", f"a={s.at}"]
+    seen = seen_on_a_terminal(*words, "--root", root("shown"), TERM="xterm")
+    assert re.search(r"\r\x1b\[KRound \S+: [01] of 1 targets, 1 profiles stored, 0 failed so far", seen), seen
+    assert "\r\x1b[KThe next round is 20" in seen and seen.endswith("\n"), seen
+    assert re.fullmatch(r"(\r\x1b\[K|[^\x1b])*", seen), seen  # nothing but that: no colours
+    plain = seen_on_a_terminal(*words, "--root", root("not-shown"), TERM="dumb")
+    assert "\x1b" not in plain and "next round" not in plain and "1 profiles stored" in plain, plain
 
 
 def t_the_service_manager_is_told():

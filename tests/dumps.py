@@ -306,7 +306,7 @@ def t_a_writer_killed_at_any_instant_leaves_a_whole_dump_in_a_directory():
 def t_a_writer_killed_at_any_instant_leaves_a_whole_dump_in_secrets():
     if kube().real:
         raise Skip("locks of a real server cannot be aged")
-    kill_at_random(Store("kube"), 40, 1)
+    kill_at_random(Store("kube"), 200, 1)
 
 
 def t_every_request_that_fails_in_turn_leaves_a_whole_dump():

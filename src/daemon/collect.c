@@ -48,7 +48,8 @@ struct collector {
 	struct tree tree;
 	struct counters count;
 	char stamp[STAMP_BYTES];
-	atomic_llong last; /* when the last round began */
+	atomic_size_t visited; /* targets of this round that are done */
+	atomic_llong last;     /* when the last round began */
 };
 
 struct visit {
@@ -99,6 +100,13 @@ static bool take(struct collector *c, const struct target *t, struct str url, st
 	return rc == 0 || rc == -EREMOTEIO || rc == -EBADMSG || rc == -EILSEQ;
 }
 
+static void show_progress(struct collector *c)
+{
+	log_progress("Round %s: %zu of %zu targets, %llu profiles stored, %llu failed so far",
+		     c->stamp, atomic_load(&c->visited), c->config.ntargets,
+		     atomic_load(&c->count.stored), atomic_load(&c->count.failed));
+}
+
 static void *visit(void *ctx)
 {
 	struct visit *v = ctx;
@@ -108,12 +116,17 @@ static void *visit(void *ctx)
 
 	log_line(LOG_INFO, "Collecting %.*s pprof at %s", STR_ARG(t->name), v->c->stamp);
 	for (size_t i = 0; i < t->nkinds && !daemon_stop; i++) {
-		if (take(v->c, t, url, t->kinds[i], line))
+		bool more = take(v->c, t, url, t->kinds[i], line);
+
+		show_progress(v->c);
+		if (more)
 			continue;
 		atomic_fetch_add(&v->c->count.failed, t->nkinds - i - 1);
 		break;
 	}
 	http_line_close(line);
+	atomic_fetch_add(&v->c->visited, 1);
+	show_progress(v->c);
 	return NULL;
 }
 
@@ -123,6 +136,7 @@ static void start_visit(struct visit *v)
 
 	if (v->t->process.n && !process_runs(v->t->process)) {
 		log_line(LOG_INFO, "%.*s is not running on this machine", STR_ARG(v->t->name));
+		atomic_fetch_add(&v->c->visited, 1);
 		return;
 	}
 	pthread_attr_init(&attr);
@@ -142,6 +156,7 @@ static void run_round(struct collector *c, int64_t when)
 	struct err err;
 
 	atomic_store(&c->last, when);
+	atomic_store(&c->visited, 0);
 	tree_stamp(&c->tree, when, c->stamp);
 	for (size_t i = 0; i < n; i++) {
 		visits[i].c = c;
@@ -152,6 +167,7 @@ static void run_round(struct collector *c, int64_t when)
 		if (visits[i].started)
 			pthread_join(visits[i].thread, NULL);
 	free(visits);
+	log_progress_end();
 	atomic_fetch_add(&c->count.rounds, 1);
 	if (tree_trim(&c->tree, &limits, when, &err) < 0)
 		log_line(LOG_WRONG, "%s", err.msg);
@@ -267,6 +283,8 @@ static void run_rounds(struct collector *c, const struct args *args, uint64_t mo
 				 "a round took longer than the interval: %" PRId64 " left out",
 				 lost);
 		}
+		tree_stamp(&c->tree, names.wall + due / second, c->stamp);
+		log_progress("The next round is %s", c->stamp);
 	}
 }
 
@@ -309,6 +327,7 @@ static int run_service(struct collector *c, const struct args *args, struct err 
 	log_line(LOG_INFO, "Start to collect profiling files in %s", c->tree.root);
 	service_tell("READY=1");
 	run_rounds(c, args, args_number(args->values[COLLECT_ROUNDS]));
+	log_progress_end();
 	service_tell("STOPPING=1");
 	metrics_stop(metrics);
 	return 0;

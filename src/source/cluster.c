@@ -141,6 +141,7 @@ static int read_dump(const struct source_request *rq, const struct cluster_name 
 	rc = store_open(where, &place, &store, err);
 	if (rc < 0)
 		return rc;
+	store->notify = rq->notify;
 	arena_init(&chunks, rq->max);
 	out_init(&bytes, rq->max);
 	rc = dumps_get(store, n->prefix, n->generation, &chunks, &bytes, NULL, err);

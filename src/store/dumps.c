@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/notify.h"
 #include "base/out.h"
 #include "base/par.h"
 #include "base/xalloc.h"
@@ -16,7 +17,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-enum { BATCH = 64, OWNER_MAX = 16, TRIES = 3 };
+enum { BATCH = 64, FETCH = 16, OWNER_MAX = 16, TRIES = 3 };
 static const size_t memory = (size_t)1 << 30;
 
 /* A writer at work. */
@@ -496,11 +497,12 @@ static int fetch(struct store *s, const struct dump *d, struct out *to, struct e
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < d->chunks && rc == 0; i += BATCH) {
-		size_t n = d->chunks - i < BATCH ? d->chunks - i : BATCH;
+	for (size_t i = 0; i < d->chunks && rc == 0; i += FETCH) {
+		size_t n = d->chunks - i < FETCH ? d->chunks - i : FETCH;
 		AUTO(arena_release) struct arena a;
-		struct str names[BATCH], bytes[BATCH];
+		struct str names[FETCH], bytes[FETCH];
 
+		notify_progress(s->notify, "fetching", to->n, d->length, "bytes");
 		arena_init(&a, memory);
 		for (size_t k = 0; k < n; k++)
 			names[k] = chunk_name(&a, d->names, i + k);
@@ -508,6 +510,7 @@ static int fetch(struct store *s, const struct dump *d, struct out *to, struct e
 		for (size_t k = 0; rc == 0 && k < n; k++)
 			out_str(to, bytes[k]);
 	}
+	notify_progress(s->notify, NULL, 0, 0, NULL);
 	if (rc == 0 && to->error)
 		rc = err_set(err, to->error, "%s: no room for the dump", s->where);
 	return rc;

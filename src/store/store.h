@@ -41,7 +41,8 @@ struct store_record {
 
 struct store {
 	const struct store_calls *calls;
-	const char *where; /* for messages: "dir:/var/lib/dumps", "kube:default" */
+	const char *where;     /* for messages: "dir:/var/lib/dumps", "kube:default" */
+	struct notify *notify; /* hears how far a dump is; or NULL */
 };
 
 /* 0 or a negative errno; -ENOENT: there is no such thing; -ESTALE: the record is another by now. */

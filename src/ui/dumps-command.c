@@ -17,6 +17,7 @@
 #include "store/place.h"
 #include "ui/environment.h"
 #include "ui/own-command.h"
+#include "ui/terminal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -240,6 +241,7 @@ static int run_dumps(const struct args *args)
 {
 	AUTO(store_closep) struct store *store = NULL;
 	struct command c = { .args = args };
+	struct terminal terminal;
 	struct err err = { "" };
 	const char *where = args->values[FLAG_STORE];
 	int rc = check_words(&c, &err);
@@ -253,8 +255,11 @@ static int run_dumps(const struct args *args)
 	arena_init(&c.a, memory);
 	rc = store_open(where, environment_place(), &store, &err);
 	c.store = store;
-	if (rc == 0)
+	terminal_init(&terminal);
+	if (rc == 0) {
+		store->notify = &terminal.notify;
 		rc = run(&c, args->rest[0], args->rest[1] ? args->rest + 2 : args->rest + 1, &err);
+	}
 	arena_release(&c.a);
 	return rc < 0 ? own_complain("dumps", &err, OWN_FAILED) : OWN_OK;
 }
