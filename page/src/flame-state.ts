@@ -74,7 +74,7 @@ export function syncLinks(s: State): void {
 }
 
 /** The parameters of the report, with others set. */
-export function query(set: Record<string, string>): string {
+function query(set: Record<string, string>): string {
 	const params = new URLSearchParams(location.search);
 
 	for (const name of OURS) params.delete(name);
