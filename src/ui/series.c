@@ -328,15 +328,15 @@ static struct series_line *next_unread(struct series *s, struct moment *m)
 	return found;
 }
 
-/* Lines stay where they are; moments may move while one of them is read. */
-static void read_one(struct series *s, struct series_line *l, struct moment *m)
+/* Lines stay where they are; moments may move while one of them is read.  'grows': for growth. */
+static void read_one(struct series *s, struct series_line *l, struct moment *m, bool grows)
 {
 	AUTO(profile_freep) struct profile *p = NULL;
 	struct err err;
 	int rc = read_profile(s, l->component, m, &p, &err);
 	size_t at;
 
-	if (rc == 0 && l->growth && l->n <= GROWTH_MOST)
+	if (rc == 0 && grows)
 		(void)growth_add(l->growth, p, m->seconds * 1000000000, &err);
 	pthread_mutex_lock(&s->lock);
 	at = place_of(l, m->seconds);
@@ -374,14 +374,16 @@ static void *read_on(void *arg)
 	for (;;) {
 		struct series_line *l;
 		struct moment m;
+		bool grows;
 
 		pthread_mutex_lock(&s->lock);
 		for (l = next_unread(s, &m); !l; l = next_unread(s, &m)) {
 			judge(s);
 			pthread_cond_wait(&s->wanted, &s->lock);
 		}
+		grows = l->growth && l->n <= GROWTH_MOST;
 		pthread_mutex_unlock(&s->lock);
-		read_one(s, l, &m);
+		read_one(s, l, &m, grows);
 	}
 	return NULL;
 }
