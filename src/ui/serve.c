@@ -10,6 +10,7 @@
 #include "base/notify.h"
 #include "base/xalloc.h"
 #include "profile/merge.h"
+#include "profile/profile.h"
 #include "report/compare.h"
 #include "ui/commands.h"
 #include "ui/live.h"
@@ -87,7 +88,12 @@ static int serve_profile(const struct config *cfg, const struct source_options *
 	views.source = so;
 	views.both = has_base ? p : NULL;
 	views.sides = &sides;
-	return answer_with(web_views_answer, &views, so, n, err);
+	rc = answer_with(web_views_answer, &views, so, n, err);
+	web_views_release(&views);
+	if (plain != p)
+		profile_free(plain);
+	profile_free(p);
+	return rc;
 }
 
 static int serve_series(const struct config *cfg, const struct source_options *so,
