@@ -8,9 +8,9 @@
 #include "runtime/caller-stack.h"
 #include "runtime/fork.h"
 #include "runtime/labels.h"
-#include "runtime/lookup.h"
 #include "runtime/next-lock.h"
 #include "runtime/os.h"
+#include "runtime/rows.h"
 #include "runtime/runtime.h"
 #include "runtime/sort.h"
 #include "runtime/thread.h"
@@ -22,7 +22,6 @@
 enum {
 	PER_PAGE = 512, /* rows */
 	PAGES = 512,    /* a quarter of a million rows, 8 MB */
-	LOOKUP_MAX = 4 << 20,
 	WINDOWS = 64,
 	PASSED_OVER = 100000, /* ns of waiting per sample of unlocks that end no wait */
 	TIMED = 64,           /* one of so many samples is timed */
@@ -47,10 +46,14 @@ static struct {
 } rates;
 static atomic_ullong rate_now[SONDE__CONTENTIONS];
 
-static _Atomic(struct row *) pages[PAGES];
-static atomic_uint row_count;
-static struct sonde__lookup lookup;
-static struct sonde__lock lock; /* of rates and rows */
+static _Atomic(char *) pages[PAGES];
+/* With the lock of the rates, too. */
+static struct sonde__rows rows = {
+	.size = sizeof(struct row),
+	.per_page = PER_PAGE,
+	.most = PAGES,
+	.page = pages,
+};
 
 static __thread uint64_t random_state __attribute__((tls_model("initial-exec")));
 
@@ -77,12 +80,12 @@ static uint64_t draw(uint64_t n)
 static void take_lock(void)
 {
 	sonde__tls.inside++;
-	sonde__lock(&lock);
+	sonde__lock(&rows.lock);
 }
 
 static void give_lock(void)
 {
-	sonde__unlock(&lock);
+	sonde__unlock(&rows.lock);
 	sonde__tls.inside--;
 }
 
@@ -115,12 +118,12 @@ static void apply(void)
 
 static void before_fork(void)
 {
-	sonde__lock(&lock);
+	sonde__lock(&rows.lock);
 }
 
 static void in_parent(void)
 {
-	sonde__unlock(&lock);
+	sonde__unlock(&rows.lock);
 }
 
 /* Nobody waits here, and nobody is there to close a window, or to end a trace. */
@@ -131,7 +134,7 @@ static void in_child(void)
 	for (size_t i = 0; i < WINDOWS; i++)
 		rates.windows[i].rate = 0;
 	apply();
-	sonde__unlock(&lock);
+	sonde__unlock(&rows.lock);
 }
 
 static const struct sonde__fork_part fork_part = {
@@ -209,8 +212,7 @@ void sonde__contention_look(void)
 
 static struct row *row_at(uint32_t number)
 {
-	return &atomic_load_explicit(&pages[(number - 1) / PER_PAGE],
-				     memory_order_acquire)[(number - 1) % PER_PAGE];
+	return sonde__row_at(&rows, number);
 }
 
 static bool is_same(uint32_t number, const void *key)
@@ -220,44 +222,22 @@ static bool is_same(uint32_t number, const void *key)
 	return a->stack == b->stack && a->labels == b->labels && a->kind == b->kind;
 }
 
-static uint32_t add_row(const struct row *key, uint64_t hash)
+static void make_row(void *row, const void *key)
 {
-	uint32_t number = atomic_load_explicit(&row_count, memory_order_relaxed) + 1;
-	size_t at = (number - 1) / PER_PAGE;
-	struct row *r;
+	struct row *r = row;
+	const struct row *k = key;
 
-	if (at >= PAGES || !sonde__lookup_reserve(&lookup, LOOKUP_MAX))
-		return 0;
-	if (!atomic_load_explicit(&pages[at], memory_order_relaxed)) {
-		struct row *page = sonde__map(PER_PAGE * sizeof(*page));
-
-		if (!page)
-			return 0;
-		atomic_store_explicit(&pages[at], page, memory_order_release);
-	}
-	r = row_at(number);
-	r->stack = key->stack;
-	r->labels = key->labels;
-	r->kind = key->kind;
-	atomic_store_explicit(&row_count, number, memory_order_release);
-	sonde__lookup_add(&lookup, hash, number);
-	return number;
+	r->stack = k->stack;
+	r->labels = k->labels;
+	r->kind = k->kind;
 }
 
 static uint32_t find_row(enum sonde__contention kind, uint32_t stack)
 {
 	struct row key = { .stack = stack, .labels = sonde__labels_now(), .kind = kind };
 	uint64_t hash = mix(mix(stack) ^ ((uint64_t)key.labels << 8 | kind));
-	uint32_t number = sonde__lookup_find(&lookup, hash, is_same, &key);
 
-	if (number)
-		return number;
-	sonde__lock(&lock);
-	number = sonde__lookup_find(&lookup, hash, is_same, &key);
-	if (!number)
-		number = add_row(&key, hash);
-	sonde__unlock(&lock);
-	return number;
+	return sonde__row_find(&rows, hash, is_same, make_row, &key);
 }
 
 static void sum(atomic_ullong *to, uint64_t n)
@@ -332,17 +312,17 @@ static bool is_before(const void *a, const void *b)
 struct sonde__contention_row *sonde__contention_snapshot(enum sonde__contention kind, size_t *n,
 							 size_t *mapped)
 {
-	uint32_t count = atomic_load_explicit(&row_count, memory_order_acquire);
-	struct sonde__contention_row *rows = count ? sonde__map(count * sizeof(*rows)) : NULL;
+	uint32_t count = sonde__rows_count(&rows);
+	struct sonde__contention_row *to = count ? sonde__map(count * sizeof(*to)) : NULL;
 
 	*n = 0;
-	*mapped = count * sizeof(*rows);
-	for (uint32_t i = 1; rows && i <= count; i++) {
+	*mapped = count * sizeof(*to);
+	for (uint32_t i = 1; to && i <= count; i++) {
 		const struct row *r = row_at(i);
 
 		if (r->kind != (uint32_t)kind)
 			continue;
-		rows[(*n)++] = (struct sonde__contention_row){
+		to[(*n)++] = (struct sonde__contention_row){
 			.stack = r->stack,
 			.labels = r->labels,
 			.count =
@@ -350,6 +330,6 @@ struct sonde__contention_row *sonde__contention_snapshot(enum sonde__contention 
 			.ns = atomic_load_explicit(&r->ns, memory_order_relaxed),
 		};
 	}
-	sonde__sort(rows, *n, sizeof(*rows), is_before);
-	return rows;
+	sonde__sort(to, *n, sizeof(*to), is_before);
+	return to;
 }

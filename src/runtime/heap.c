@@ -9,10 +9,10 @@
 #include "runtime/chance.h"
 #include "runtime/labels.h"
 #include "runtime/live.h"
-#include "runtime/lookup.h"
 #include "runtime/next.h"
 #include "runtime/os.h"
 #include "runtime/peak.h"
+#include "runtime/rows.h"
 #include "runtime/runtime.h"
 #include "runtime/stacks.h"
 
@@ -21,8 +21,7 @@
 enum {
 	PER_PAGE = 1024, /* rows */
 	PAGES = 1024,    /* a million rows, 48 MB */
-	LOOKUP_MAX = 16 << 20,
-	TIMED = 64, /* one of so many samples is timed */
+	TIMED = 64,      /* one of so many samples is timed */
 	USUAL_RATE = 512 << 10,
 };
 
@@ -44,10 +43,13 @@ static __thread struct {
 	uint64_t rate, random;
 } mine __attribute__((tls_model("initial-exec")));
 
-static _Atomic(struct row *) pages[PAGES];
-static atomic_uint row_count;
-static struct sonde__lookup lookup;
-static struct sonde__lock lock;
+static _Atomic(char *) pages[PAGES];
+static struct sonde__rows rows = {
+	.size = sizeof(struct row),
+	.per_page = PER_PAGE,
+	.most = PAGES,
+	.page = pages,
+};
 
 /* Numbers in which every bit matters, of whatever comes. */
 static uint64_t mix(uint64_t x)
@@ -127,8 +129,7 @@ uint64_t sonde__heap_decide(size_t size)
 
 static struct row *row_at(uint32_t number)
 {
-	return &atomic_load_explicit(&pages[(number - 1) / PER_PAGE],
-				     memory_order_acquire)[(number - 1) % PER_PAGE];
+	return sonde__row_at(&rows, number);
 }
 
 static bool is_same(uint32_t number, const void *key)
@@ -139,46 +140,24 @@ static bool is_same(uint32_t number, const void *key)
 	       a->labels == b->labels;
 }
 
-static uint32_t add_row(const struct row *key, uint64_t hash)
+static void make_row(void *row, const void *key)
 {
-	uint32_t number = atomic_load_explicit(&row_count, memory_order_relaxed) + 1;
-	size_t at = (number - 1) / PER_PAGE;
-	struct row *r;
+	struct row *r = row;
+	const struct row *k = key;
 
-	if (at >= PAGES || !sonde__lookup_reserve(&lookup, LOOKUP_MAX))
-		return 0;
-	if (!atomic_load_explicit(&pages[at], memory_order_relaxed)) {
-		struct row *page = sonde__map(PER_PAGE * sizeof(*page));
-
-		if (!page)
-			return 0;
-		atomic_store_explicit(&pages[at], page, memory_order_release);
-	}
-	r = row_at(number);
-	r->stack = key->stack;
-	r->labels = key->labels;
-	r->size = key->size;
-	r->rate = key->rate;
-	r->weight = (int64_t)((double)key->size * sonde__heap_factor(key->size, key->rate) + 0.5);
-	atomic_store_explicit(&row_count, number, memory_order_release);
-	sonde__lookup_add(&lookup, hash, number);
-	return number;
+	r->stack = k->stack;
+	r->labels = k->labels;
+	r->size = k->size;
+	r->rate = k->rate;
+	r->weight = (int64_t)((double)k->size * sonde__heap_factor(k->size, k->rate) + 0.5);
 }
 
 static uint32_t find_row(const struct row *key)
 {
 	uint64_t hash =
 		mix(mix(mix((uint64_t)key->labels << 32 | key->stack) ^ key->size) ^ key->rate);
-	uint32_t number = sonde__lookup_find(&lookup, hash, is_same, key);
 
-	if (number)
-		return number;
-	sonde__lock(&lock);
-	number = sonde__lookup_find(&lookup, hash, is_same, key);
-	if (!number)
-		number = add_row(key, hash);
-	sonde__unlock(&lock);
-	return number;
+	return sonde__row_find(&rows, hash, is_same, make_row, key);
 }
 
 /* Labels are given up before samples are. */
@@ -288,7 +267,7 @@ void sonde__heap_put_back(const void *p, uint64_t taken)
 
 size_t sonde__heap_rows(void)
 {
-	return atomic_load_explicit(&row_count, memory_order_acquire);
+	return sonde__rows_count(&rows);
 }
 
 void sonde__heap_row(size_t i, struct sonde__heap_row *to)
@@ -303,13 +282,13 @@ void sonde__heap_row(size_t i, struct sonde__heap_row *to)
 struct sonde__heap_row *sonde__heap_snapshot(size_t *n, size_t *mapped)
 {
 	size_t count = sonde__heap_rows();
-	struct sonde__heap_row *rows = count ? sonde__map(count * sizeof(*rows)) : NULL;
+	struct sonde__heap_row *to = count ? sonde__map(count * sizeof(*to)) : NULL;
 
-	*n = rows ? count : 0;
-	*mapped = count * sizeof(*rows);
+	*n = to ? count : 0;
+	*mapped = count * sizeof(*to);
 	for (size_t i = 0; i < *n; i++)
-		sonde__heap_row(i, &rows[i]);
-	return rows;
+		sonde__heap_row(i, &to[i]);
+	return to;
 }
 
 int64_t sonde__heap_live_bytes(void)
@@ -319,13 +298,13 @@ int64_t sonde__heap_live_bytes(void)
 
 struct sonde__heap_live *sonde__heap_live_rows(size_t *n, size_t *mapped)
 {
-	uint32_t count = atomic_load_explicit(&row_count, memory_order_acquire);
-	struct sonde__heap_live *rows;
+	uint32_t count = sonde__rows_count(&rows);
+	struct sonde__heap_live *to;
 
 	*n = 0;
-	*mapped = count * sizeof(*rows);
-	rows = count ? sonde__map(*mapped) : NULL;
-	if (!rows)
+	*mapped = count * sizeof(*to);
+	to = count ? sonde__map(*mapped) : NULL;
+	if (!to)
 		return NULL;
 	for (uint32_t i = 1; i <= count; i++) {
 		const struct row *r = row_at(i);
@@ -333,9 +312,9 @@ struct sonde__heap_live *sonde__heap_live_rows(size_t *n, size_t *mapped)
 		uint64_t live = atomic_load_explicit(&r->allocs, memory_order_relaxed) - frees;
 
 		if (live)
-			rows[(*n)++] = (struct sonde__heap_live){ i, (uint32_t)live };
+			to[(*n)++] = (struct sonde__heap_live){ i, (uint32_t)live };
 	}
-	return rows;
+	return to;
 }
 
 void sonde__heap_row_key(uint32_t number, struct sonde__heap_row *to)
@@ -372,7 +351,7 @@ void sonde__heap_scale(const struct sonde__heap_row *row, int64_t values[4])
 
 void sonde__heap_lock(void)
 {
-	sonde__lock(&lock);
+	sonde__lock(&rows.lock);
 	sonde__peak_lock();
 	sonde__stacks_lock();
 	sonde__live_lock();
@@ -383,5 +362,5 @@ void sonde__heap_unlock(void)
 	sonde__live_unlock();
 	sonde__stacks_unlock();
 	sonde__peak_unlock();
-	sonde__unlock(&lock);
+	sonde__unlock(&rows.lock);
 }
