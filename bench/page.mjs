@@ -64,7 +64,7 @@ async function serve(program, path) {
 	throw new Error(`${program} does not serve`);
 }
 
-const peak = (pid) => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) * 1024;
+const peak = (pid) => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
 
 // ------------------------------------------------------------------ Chromium's trace
 
@@ -152,7 +152,10 @@ async function ofReference(browser, path) {
 		await context.close();
 		return { time: ms(time), bytes: mb(bytes), memory: mb(peak(server.pid)) };
 	} catch {
-		return { time: `> ${ms(PATIENCE)}`, bytes: "?", memory: mb(peak(server.pid)) };
+		const memory = peak(server.pid); // not a number: it has come to an end
+
+		return { time: Number.isNaN(memory) ? "it died" : `> ${ms(PATIENCE)}`, bytes: "?",
+			memory: Number.isNaN(memory) ? "?" : mb(memory) };
 	} finally {
 		server.end();
 	}
