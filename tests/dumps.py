@@ -503,10 +503,18 @@ def t_a_dump_opens_in_one_command():
     assert out == run(SONDE, "-top", profile).stdout and b"flat%" in out
 
 
+def t_a_heap_of_unknown_size_is_not_called_empty():
+    s = Store("dir")
+    s.put(b"x")
+    row = run(SONDE, "dumps", "--store", s.where, "list").stdout.decode().splitlines()[1]
+    assert row.split()[1] == "-", row
+
+
 def t_wrong_use_is_told():
     s = Store("dir")
     for words, status, text in (([], 2, "list, get, open or rm"), (["get"], 2, "which dump"),
                                 (["get", "../x"], 2, "cannot be the prefix"), (["get", "main@0"], 2, "no generation"),
+                                (["list", "--help"], 2, "belongs before what to do"),
                                 (["get", "none"], 1, "there is no dump of none")):
         done = run(SONDE, "dumps", "--store", s.where, *words, status=status)
         assert text in done.stderr.decode(), done.stderr

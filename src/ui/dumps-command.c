@@ -55,6 +55,8 @@ static int split_name(struct command *c, const char *word, struct err *err)
 {
 	struct str rest = str_of(word), number;
 
+	if (*word == '-')
+		return err_set(err, -EINVAL, "'%s' belongs before what to do; see --help", word);
 	str_split(&rest, '@', &c->prefix);
 	if (!dumps_prefix_ok(c->prefix))
 		return err_set(err, -EINVAL, "'%s' cannot be the prefix of a dump", word);
@@ -79,7 +81,10 @@ static void list_text(struct out *o, struct arena *a, struct str prefix, const s
 	struct str name = xarena_printf(a, "%.*s@%" PRIu64, STR_ARG(prefix), d->generation);
 
 	out_padded(o, name, -34);
-	bytes_text(o, d->heap_inuse, 12);
+	if (d->heap_inuse) /* else nobody said */
+		bytes_text(o, d->heap_inuse, 12);
+	else
+		out_padded(o, STR("-"), 12);
 	bytes_text(o, d->length, 10);
 	out_printf(o, "%8zu  %-20.*s  %.*s\n", d->chunks, STR_ARG(date_text(a, d->stored)),
 		   STR_ARG(d->pod));
