@@ -10,13 +10,10 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 
-from tap import TMP, Skip, cases as main  # some only for others to import
-
-LIMIT = 300  # seconds for any one command; a hang is a failure, not a slow machine
+from tap import LIMIT, TMP, Skip, cases as main, until  # some only for others to import
 
 
 def argument(name):
@@ -87,17 +84,6 @@ def compile_c(name, text, *flags, compiler="cc"):
     source.write_text(text)
     run(tool(compiler), "-g", "-O1", "-o", program, source, *flags)
     return str(program)
-
-
-def until(what, condition, seconds=LIMIT):
-    """Waits for something that is bound to happen."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"{what}: not in {seconds} s")
 
 
 @contextlib.contextmanager

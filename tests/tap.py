@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -28,6 +29,17 @@ class Skip(Exception):
 def run(*args, **kw):
     return subprocess.run(list(map(str, args)), check=True, capture_output=True, text=True,
                           timeout=LIMIT, **kw).stdout
+
+
+def until(what, condition, seconds=LIMIT):
+    """Waits for something that is bound to happen."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"{what}: not in {seconds} s")
 
 
 def place(e):
