@@ -14,6 +14,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/cleanup.h"
+#include "base/digits.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/out.h"
@@ -36,9 +37,11 @@ enum {
 	DIGIT_BITS = 11,
 	DIGITS = 1 << DIGIT_BITS,
 	INPUT_MAX = 1 << 30,
-	PRINTED = 256, /* addresses at a time */
+	PRINTED = 96, /* addresses at a time */
 	CACHE_LINE = 64,
 	NAME_MOST = 256, /* bytes of a name that are asked for */
+	AHEAD = 4,       /* frames whose names are asked for */
+	DEPTH = 32,      /* frames whose text is used again */
 	LINE_LEAST = 8,  /* bytes of most lines with an address */
 };
 
@@ -67,9 +70,11 @@ static bool sort_by_digit(const uint64_t *from, size_t n, int shift, uint64_t *t
 
 static void sort(struct list *l)
 {
-	uint64_t *other = mem_new(l->n + 1, sizeof(*other));
+	uint64_t *other = mem_new(l->n + 1, sizeof(*other)), bits = 0;
 
-	for (int shift = 0; shift < 64; shift += DIGIT_BITS) {
+	for (size_t i = 0; i < l->n; i++)
+		bits |= l->v[i];
+	for (int shift = 0; shift < 64 && bits >> shift; shift += DIGIT_BITS) {
 		if (sort_by_digit(l->v, l->n, shift, other)) {
 			uint64_t *was = l->v;
 
@@ -135,34 +140,32 @@ struct shown {
 	uint32_t line, column, start_line;
 };
 
-static void print_address(struct out *o, uint64_t address)
+static char *put_number(char *p, uint32_t v)
 {
-	char text[2 + 16];
-	size_t at = sizeof(text);
+	*p++ = '\t';
+	return digits_decimal(p, v);
+}
 
-	do {
-		text[--at] = "0123456789abcdef"[address & 0xf];
-		address >>= 4;
-	} while (address);
-	text[--at] = 'x';
-	text[--at] = '0';
-	out_bytes(o, text + at, sizeof(text) - at);
-	out_char(o, '\n');
+static char *put_text(char *p, struct str s)
+{
+	*p++ = '\t';
+	memcpy(p, s.p, s.n);
+	return p + s.n;
 }
 
 static void print_frame(struct out *o, struct shown f)
 {
-	out_char(o, '\t');
-	out_str(o, f.name);
-	out_char(o, '\t');
-	out_str(o, f.file);
-	out_char(o, '\t');
-	out_u64(o, f.line);
-	out_char(o, '\t');
-	out_u64(o, f.column);
-	out_char(o, '\t');
-	out_u64(o, f.start_line);
-	out_char(o, '\n');
+	char *p = out_room(o, f.name.n + f.file.n + 3 * (1 + DIGITS_MOST) + 3);
+
+	if (!p)
+		return;
+	p = put_text(p, f.name);
+	p = put_text(p, f.file);
+	p = put_number(p, f.line);
+	p = put_number(p, f.column);
+	p = put_number(p, f.start_line);
+	*p++ = '\n';
+	out_took(o, p);
 }
 
 /* What there is to print: one of the two. */
@@ -209,25 +212,81 @@ static void look_ahead(const struct elf_place *at, size_t left)
 		prefetch_name(at[1].frames[k].function->name);
 }
 
-static void print_table(struct out *o, const struct frame_table *t, size_t at)
+/* The same for what follows frame 'k'. */
+static void look_ahead_in_table(const struct frame_table *t, size_t k)
 {
-	for (size_t k = t->first[at]; k < t->first[at + 1]; k++) {
-		const struct table_frame *f = &t->frames[k];
-		const struct table_function *in = &t->functions[f->function];
+	size_t left = t->first[t->n] - k;
 
+	if (left > 3 * AHEAD)
+		__builtin_prefetch(&t->functions[t->frames[k + 3 * AHEAD].function]);
+	if (left > 2 * AHEAD)
+		__builtin_prefetch(&t->ends[t->functions[t->frames[k + 2 * AHEAD].function].name]);
+	if (left > AHEAD)
+		prefetch_name(
+			frame_table_text(t, t->functions[t->frames[k + AHEAD].function].name));
+}
+
+/* The text that was made last: where it ends, and how long that of the outermost frames is. */
+struct made {
+	const struct table_frame *frames;
+	size_t n, end;
+	size_t lengths[DEPTH]; /* of that many frames */
+};
+
+/* How many frames, counted from the outermost, are those of the address before. */
+static size_t count_same(const struct made *m, const struct table_frame *frames, size_t n)
+{
+	size_t most = n < m->n ? n : m->n, same = 0;
+
+	while (same < most && same < DEPTH - 1 &&
+	       memcmp(&frames[n - 1 - same], &m->frames[m->n - 1 - same], sizeof(*frames)) == 0)
+		same++;
+	return same;
+}
+
+static void copy_made(struct out *o, const struct made *m, size_t n)
+{
+	char *p = n ? out_room(o, n) : NULL;
+
+	if (!p)
+		return;
+	memcpy(p, o->p + m->end - n, n);
+	out_took(o, p + n);
+}
+
+/* Neighbours are inlined into the same functions, for the most part: that text is made once. */
+static void print_table(struct out *o, const struct frame_table *t, size_t at, struct made *m)
+{
+	const struct table_frame *frames = t->frames + t->first[at];
+	size_t n = t->first[at + 1] - t->first[at], same = count_same(m, frames, n);
+
+	for (size_t k = 0; k < n - same; k++) {
+		const struct table_function *in = &t->functions[frames[k].function];
+
+		look_ahead_in_table(t, t->first[at] + k);
+		if (n - k < DEPTH)
+			m->lengths[n - k] = o->n;
 		print_frame(o, (struct shown){ frame_table_text(t, in->name),
-					       frame_table_text(t, in->file), f->line, f->column,
-					       in->start_line });
+					       frame_table_text(t, in->file), frames[k].line,
+					       frames[k].column, in->start_line });
 	}
+	copy_made(o, m, m->lengths[same]);
+	for (size_t k = same + 1; k <= n && k < DEPTH; k++)
+		m->lengths[k] = o->n - m->lengths[k];
+	m->frames = frames;
+	m->n = n;
+	m->end = o->n;
 }
 
 static void print_part(const struct answer *a, size_t from, struct out *o)
 {
 	const struct frame_table *t = a->table;
 	size_t at = t ? first_from(t->addresses, t->n, a->l->v[from]) : 0;
+	struct made last = { 0 };
 
 	for (size_t i = from; i < from + PRINTED && i < a->l->n; i++) {
-		print_address(o, a->l->v[i]);
+		out_hex(o, a->l->v[i]);
+		out_char(o, '\n');
 		if (!t) {
 			look_ahead(&a->frames->at[i], a->l->n - i);
 			print_found(o, &a->frames->at[i]);
@@ -235,7 +294,7 @@ static void print_part(const struct answer *a, size_t from, struct out *o)
 		}
 		while (t->addresses[at] < a->l->v[i])
 			at++;
-		print_table(o, t, at);
+		print_table(o, t, at, &last);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include "base/out.h"
 #include "base/sort-keys.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,6 +53,99 @@ static void a_number_that_does_not_fit_makes_room(void **state)
 		assert_number(1234, before);
 		assert_number(UINT64_MAX, before);
 	}
+}
+
+static void assert_hex(uint64_t v, size_t before)
+{
+	char want[TEXT];
+	struct out o;
+
+	snprintf(want, sizeof(want), "0x%llx", (unsigned long long)v);
+	out_init(&o, 0);
+	out_fill(&o, '.', before);
+	out_hex(&o, v);
+	out_char(&o, '\0');
+	assert_string_equal(o.p + before, want);
+	out_release(&o);
+}
+
+static void addresses_have_the_digits_they_need(void **state)
+{
+	(void)state;
+	for (uint64_t v = 0; v < 300; v++)
+		assert_hex(v, 250);
+	for (unsigned bit = 0; bit < 64; bit++) {
+		assert_hex((uint64_t)1 << bit, 1);
+		assert_hex(((uint64_t)1 << bit) - 1, 1);
+	}
+	assert_hex(UINT64_MAX, 255);
+}
+
+/* A number that is too long for a sink fails; one that just fits does not. */
+static void a_sink_takes_all_that_fits(void **state)
+{
+	struct out o;
+
+	(void)state;
+	out_init(&o, 256);
+	out_fill(&o, '.', 250);
+	out_u64(&o, 123);
+	out_hex(&o, 4);
+	assert_int_equal(o.error, 0);
+	assert_int_equal(o.n, 256);
+	out_hex(&o, 0);
+	assert_int_equal(out_finish(&o), -EFBIG);
+	out_release(&o);
+}
+
+static void room_is_made_and_what_was_put_there_stays(void **state)
+{
+	struct out o;
+	char *p;
+
+	(void)state;
+	out_init(&o, 1024);
+	for (size_t i = 0; i < 10; i++) {
+		p = out_room(&o, 100);
+		assert_non_null(p);
+		memset(p, 'a' + (int)i, 100);
+		out_took(&o, p + 90);
+	}
+	assert_int_equal(o.n, 900);
+	for (size_t i = 0; i < 900; i++)
+		assert_int_equal(o.p[i], 'a' + (int)(i / 90));
+	assert_null(out_room(&o, 125));
+	assert_int_equal(out_finish(&o), -EFBIG);
+	out_release(&o);
+}
+
+/* In pieces that are smaller and larger than its buffer. */
+static void room_in_a_file_is_what_has_been_written(void **state)
+{
+	enum { FEW = 10, MANY = 100000, ALL = 3 * (FEW + MANY) };
+	static char back[ALL + 1];
+	FILE *file = tmpfile();
+	struct out o;
+
+	(void)state;
+	assert_non_null(file);
+	out_init_fd(&o, fileno(file));
+	for (int i = 0; i < 3; i++) {
+		for (size_t n = FEW; n <= MANY; n *= MANY / FEW) {
+			char *p = out_room(&o, n);
+
+			assert_non_null(p);
+			memset(p, n == FEW ? 'f' : 'm', n);
+			out_took(&o, p + n);
+		}
+	}
+	assert_int_equal(out_finish(&o), 0);
+	out_release(&o);
+	rewind(file);
+	assert_int_equal(fread(back, 1, sizeof(back), file), ALL);
+	for (size_t i = 0; i < ALL; i++)
+		assert_int_equal(back[i], i % (FEW + MANY) < FEW ? 'f' : 'm');
+	fclose(file);
 }
 
 struct thing {
@@ -107,6 +201,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_have_the_digits_they_need),
 		cmocka_unit_test(a_number_that_does_not_fit_makes_room),
+		cmocka_unit_test(addresses_have_the_digits_they_need),
+		cmocka_unit_test(a_sink_takes_all_that_fits),
+		cmocka_unit_test(room_is_made_and_what_was_put_there_stays),
+		cmocka_unit_test(room_in_a_file_is_what_has_been_written),
 		cmocka_unit_test(digits_make_the_order_that_comparing_makes),
 	};
 

@@ -5,7 +5,8 @@
  */
 #include "base/out.h"
 
-#include <endian.h>
+#include "base/digits.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -125,6 +126,20 @@ void out_bytes_slow(struct out *o, const void *p, size_t n)
 	o->n += n;
 }
 
+char *out_room_slow(struct out *o, size_t n)
+{
+	if (o->error)
+		return NULL;
+	if (o->fd >= 0) {
+		flush(o);
+		if (o->error || (n > o->cap && !grow(o, n > FD_BUFFER ? n : FD_BUFFER)))
+			return NULL;
+	} else if (!grow(o, n)) {
+		return NULL;
+	}
+	return o->p + o->n;
+}
+
 void out_fill(struct out *o, char c, size_t n)
 {
 	char run[64];
@@ -177,38 +192,24 @@ void out_padded(struct out *o, struct str s, int width)
 		out_fill(o, ' ', pad);
 }
 
-/* Up to four digits at once: most numbers in reports are that small. */
-static void out_small(struct out *o, uint32_t v)
-{
-	static const char pairs[] = "0001020304050607080910111213141516171819"
-				    "2021222324252627282930313233343536373839"
-				    "4041424344454647484950515253545556575859"
-				    "6061626364656667686970717273747576777879"
-				    "8081828384858687888990919293949596979899";
-	unsigned zeros = (v < 10) + (v < 100) + (v < 1000);
-	uint16_t high, low;
-	uint32_t digits;
-
-	memcpy(&high, pairs + v / 100 * 2, sizeof(high));
-	memcpy(&low, pairs + v % 100 * 2, sizeof(low));
-	digits = (le16toh(high) | (uint32_t)le16toh(low) << 16) >> 8 * zeros;
-	digits = htole32(digits);
-	memcpy(o->p + o->n, &digits, sizeof(digits));
-	o->n += 4 - zeros;
-}
-
 void out_u64(struct out *o, uint64_t v)
 {
-	char digits[20], *p = digits + sizeof(digits);
+	char text[DIGITS_MOST];
 
-	if (v < 10000 && sizeof(uint32_t) <= o->cap - o->n) {
-		out_small(o, (uint32_t)v);
-		return;
-	}
-	do
-		*--p = (char)('0' + v % 10);
-	while (v /= 10);
-	out_bytes(o, p, (size_t)(digits + sizeof(digits) - p));
+	if (DIGITS_MOST <= o->cap - o->n)
+		out_took(o, digits_decimal(o->p + o->n, v));
+	else
+		out_bytes(o, text, (size_t)(digits_decimal(text, v) - text));
+}
+
+void out_hex(struct out *o, uint64_t v)
+{
+	char text[DIGITS_MOST];
+
+	if (DIGITS_MOST <= o->cap - o->n)
+		out_took(o, digits_hex(o->p + o->n, v));
+	else
+		out_bytes(o, text, (size_t)(digits_hex(text, v) - text));
 }
 
 void out_i64(struct out *o, int64_t v)

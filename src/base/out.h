@@ -48,6 +48,22 @@ static inline void out_bytes(struct out *o, const void *p, size_t n)
 	}
 }
 
+/*
+ * For several things at once: out_room() makes room for 'n' bytes, at least one, and returns where
+ * they go, or NULL after a failure; out_took() says where those end that were put there.
+ */
+char *out_room_slow(struct out *o, size_t n);
+
+static inline char *out_room(struct out *o, size_t n)
+{
+	return n <= o->cap - o->n ? o->p + o->n : out_room_slow(o, n);
+}
+
+static inline void out_took(struct out *o, const char *end)
+{
+	o->n = (size_t)(end - o->p);
+}
+
 static inline void out_char(struct out *o, char c)
 {
 	out_bytes(o, &c, 1);
@@ -71,6 +87,8 @@ void out_padded(struct out *o, struct str s, int width);
 
 void out_u64(struct out *o, uint64_t v);
 void out_i64(struct out *o, int64_t v);
+/* "0x" and digits; of 0, too. */
+void out_hex(struct out *o, uint64_t v);
 
 /* What a memory sink holds. */
 static inline struct str out_view(const struct out *o)

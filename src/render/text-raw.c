@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/digits.h"
 #include "base/gotext.h"
 #include "base/out.h"
 #include "base/pieces.h"
@@ -13,20 +14,25 @@
 
 #define LABEL_INDENT "                "
 
-/* Go prints 0 as 0x0, and so do we; C's "%#x" does not. */
-static void print_hex(struct out *o, uint64_t v)
+enum {
+	VALUE_WIDTH = 10,
+	ID_WIDTH = 6,
+};
+
+/* Right-aligned in so many columns. */
+static void print_right(struct out *o, bool is_negative, uint64_t v, size_t width)
 {
-	out_printf(o, "0x%llx", (unsigned long long)v);
+	char text[1 + DIGITS_MOST] = "-";
+	size_t n = (size_t)(digits_decimal(text + is_negative, v) - text);
+
+	if (n < width)
+		out_fill(o, ' ', width - n);
+	out_bytes(o, text, n);
 }
 
-/* Right-aligned in ten columns. */
 static void print_value(struct out *o, int64_t v)
 {
-	char bytes[24];
-	struct out digits = { .p = bytes, .cap = sizeof(bytes), .max = sizeof(bytes), .fd = -1 };
-
-	out_i64(&digits, v);
-	out_padded(o, out_view(&digits), 10);
+	print_right(o, v < 0, v < 0 ? -(uint64_t)v : (uint64_t)v, VALUE_WIDTH);
 }
 
 static void print_types(struct out *o, const struct profile *p)
@@ -121,10 +127,14 @@ static void print_line(const struct report *r, struct out *o, const struct line 
 	out_str(o, profile_str(p, f->name));
 	out_char(o, ' ');
 	out_str(o, profile_str(p, f->file));
-	out_printf(o, ":%lld", (long long)ln->line);
-	if (r->cfg.showcolumns)
-		out_printf(o, ":%lld", (long long)ln->column);
-	out_printf(o, " s=%lld", (long long)f->start_line);
+	out_char(o, ':');
+	out_i64(o, ln->line);
+	if (r->cfg.showcolumns) {
+		out_char(o, ':');
+		out_i64(o, ln->column);
+	}
+	out_text(o, " s=");
+	out_i64(o, f->start_line);
 	if (f->name != f->system_name) {
 		out_char(o, '(');
 		out_str(o, profile_str(p, f->system_name));
@@ -137,11 +147,15 @@ static void print_location(const struct report *r, struct out *o, const struct l
 {
 	const struct profile *p = r->v;
 
-	out_printf(o, "%6llu: ", (unsigned long long)l->id);
-	print_hex(o, l->address);
+	print_right(o, false, l->id, ID_WIDTH);
+	out_text(o, ": ");
+	out_hex(o, l->address);
 	out_char(o, ' ');
-	if (l->mapping != NONE)
-		out_printf(o, "M=%llu ", (unsigned long long)p->mappings[l->mapping].id);
+	if (l->mapping != NONE) {
+		out_text(o, "M=");
+		out_u64(o, p->mappings[l->mapping].id);
+		out_char(o, ' ');
+	}
 	if (l->is_folded)
 		out_text(o, "[F] ");
 	if (l->nlines == 0)
@@ -156,11 +170,11 @@ static void print_location(const struct report *r, struct out *o, const struct l
 static void print_mapping(struct out *o, const struct profile *p, const struct mapping *m)
 {
 	out_printf(o, "%llu: ", (unsigned long long)m->id);
-	print_hex(o, m->start);
+	out_hex(o, m->start);
 	out_char(o, '/');
-	print_hex(o, m->limit);
+	out_hex(o, m->limit);
 	out_char(o, '/');
-	print_hex(o, m->offset);
+	out_hex(o, m->offset);
 	out_char(o, ' ');
 	out_str(o, profile_str(p, m->file));
 	out_char(o, ' ');
