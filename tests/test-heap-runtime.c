@@ -231,6 +231,35 @@ static void crowded_places_of_the_filter_forget_nobody(void **state)
 	}
 }
 
+/* Comes and goes at one place of the filter; the number of times it was not seen there. */
+static void *come_and_go(void *p)
+{
+	uintptr_t lost = 0;
+	uint64_t missed;
+
+	for (int i = 0; i < 200000; i++) {
+		if (!sonde__live_insert(p, 1, &missed) || !sonde__live_maybe(p))
+			lost++;
+		if (sonde__live_remove(p) != 1)
+			lost++;
+	}
+	return (void *)lost;
+}
+
+static void neighbours_that_come_and_go_at_once_are_all_seen(void **state)
+{
+	const uintptr_t at = 0x310000123400; /* a place nobody else is at */
+	pthread_t other;
+	void *lost;
+
+	(void)state;
+	assert_int_equal(pthread_create(&other, NULL, come_and_go, (void *)at), 0);
+	assert_null(come_and_go((void *)(at + 16)));
+	pthread_join(other, &lost);
+	assert_null(lost);
+	assert_false(sonde__live_maybe((void *)at));
+}
+
 static void an_address_that_comes_back_ends_what_was_there(void **state)
 {
 	uint64_t missed;
@@ -582,6 +611,7 @@ int main(void)
 		cmocka_unit_test(addresses_are_remembered_and_forgotten),
 		cmocka_unit_test(tables_stay_small_under_churn),
 		cmocka_unit_test(crowded_places_of_the_filter_forget_nobody),
+		cmocka_unit_test(neighbours_that_come_and_go_at_once_are_all_seen),
 		cmocka_unit_test(an_address_that_comes_back_ends_what_was_there),
 		cmocka_unit_test(at_rate_one_everything_is_counted),
 		cmocka_unit_test(every_function_of_the_family_is_counted_once),

@@ -4,7 +4,8 @@
  * A table in stripes, each with its own lock and linear probing.  Most questions are about
  * addresses that are not in it, so they are answered without the lock: within one table an entry
  * never moves, and a table that was replaced reads as zeros (os.h), after which the stripe has
- * another one.
+ * another one.  All addresses of one word of the filter are in one stripe, whose lock keeps the
+ * filter and its counts together.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,11 +19,11 @@
 
 enum {
 	STRIPES = 32,
-	STRIPE_SHIFT = 64 - 5,
+	STRIPE_SHIFT = 32 - 5,
 	FIRST_LOG2 = 8, /* a page of entries */
 	TRIES = 1000,
 	WALKS = 10,
-	STUCK = 255, /* a place of the filter that stays */
+	STUCK = 255, /* the count of a place of the filter that stays */
 	PAGE = 4096,
 };
 
@@ -44,7 +45,12 @@ struct stripe {
 	size_t live;
 } __attribute__((aligned(64)));
 
-atomic_uchar sonde__filter[SONDE__FILTER] __attribute__((aligned(PAGE)));
+atomic_ullong sonde__filter[SONDE__FILTER / 64] __attribute__((aligned(PAGE)));
+/*
+ * How many known addresses make up each bit.  In memory is as much as there are pages, of 2 MiB of
+ * the host's heap each, with a sample.
+ */
+static unsigned char counts[SONDE__FILTER] __attribute__((aligned(PAGE)));
 static struct stripe stripes[STRIPES];
 static atomic_size_t all_bytes;
 
@@ -63,9 +69,9 @@ static uint64_t hash_of(const void *p)
 	return ((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15u;
 }
 
-static struct stripe *stripe_of(uint64_t hash)
+static struct stripe *stripe_of(const void *p)
 {
-	return &stripes[hash >> STRIPE_SHIFT];
+	return &stripes[sonde__filter_place(p) / 64 * 0x9e3779b9u >> STRIPE_SHIFT];
 }
 
 static size_t home_of(uint64_t hash)
@@ -73,19 +79,7 @@ static size_t home_of(uint64_t hash)
 	return (size_t)(hash >> 24);
 }
 
-/* Adds to what is at the place of 'p'; one that so many had at once stays as it is. */
-static void filter_change(const void *p, int by)
-{
-	atomic_uchar *place = &sonde__filter[sonde__filter_place(p)];
-	unsigned char was = atomic_load_explicit(place, memory_order_relaxed);
-
-	while (was != STUCK &&
-	       !atomic_compare_exchange_weak_explicit(place, &was, (unsigned char)(was + by),
-						      memory_order_relaxed, memory_order_relaxed))
-		;
-}
-
-/* A huge page would be a quarter of it. */
+/* Huge pages would be all of it. */
 static void keep_filter_small(void)
 {
 	static atomic_bool done;
@@ -95,17 +89,45 @@ static void keep_filter_small(void)
 	atomic_store_explicit(&done, true, memory_order_relaxed);
 	sonde__syscall(SYS_madvise, (long)sonde__filter, sizeof(sonde__filter), MADV_NOHUGEPAGE, 0,
 		       0, 0);
+	sonde__syscall(SYS_madvise, (long)counts, sizeof(counts), MADV_NOHUGEPAGE, 0, 0, 0);
+}
+
+/* A place that so many had at once stays as it is. */
+static void filter_add_locked(const void *p)
+{
+	uint32_t place = sonde__filter_place(p);
+	atomic_ullong *word = &sonde__filter[place / 64];
+
+	if (counts[place] != STUCK)
+		counts[place]++;
+	atomic_store_explicit(word,
+			      atomic_load_explicit(word, memory_order_relaxed) | 1ull << place % 64,
+			      memory_order_relaxed);
+}
+
+static void filter_drop_locked(const void *p)
+{
+	uint32_t place = sonde__filter_place(p);
+	atomic_ullong *word = &sonde__filter[place / 64];
+
+	if (counts[place] == STUCK)
+		return;
+	counts[place]--;
+	if (counts[place] != 0)
+		return;
+	atomic_store_explicit(
+		word, atomic_load_explicit(word, memory_order_relaxed) & ~(1ull << place % 64),
+		memory_order_relaxed);
 }
 
 void sonde__filter_add(const void *p)
 {
-	keep_filter_small();
-	filter_change(p, 1);
-}
+	struct stripe *s = stripe_of(p);
 
-static void filter_drop(const void *p)
-{
-	filter_change(p, -1);
+	keep_filter_small();
+	sonde__lock(&s->lock);
+	filter_add_locked(p);
+	sonde__unlock(&s->lock);
 }
 
 /* The entry of 'p', or NULL. */
@@ -214,15 +236,16 @@ static bool insert_locked(struct stripe *s, uint64_t hash, uint64_t p, uint64_t 
 bool sonde__live_insert(const void *p, uint64_t mark, uint64_t *missed)
 {
 	uint64_t hash = hash_of(p);
-	struct stripe *s = stripe_of(hash);
+	struct stripe *s = stripe_of(p);
 	bool ok;
 
 	*missed = 0;
+	keep_filter_small();
 	sonde__lock(&s->lock);
 	ok = insert_locked(s, hash, (uintptr_t)p, mark, missed);
-	sonde__unlock(&s->lock);
 	if (ok && !*missed)
-		sonde__filter_add(p);
+		filter_add_locked(p);
+	sonde__unlock(&s->lock);
 	return ok;
 }
 
@@ -274,7 +297,7 @@ static void leave(struct stripe *s)
 uint64_t sonde__live_remove(const void *p)
 {
 	uint64_t hash = hash_of(p);
-	struct stripe *s = stripe_of(hash);
+	struct stripe *s = stripe_of(p);
 	struct entry *e;
 	uintptr_t table;
 	uint64_t mark = 0;
@@ -290,10 +313,9 @@ uint64_t sonde__live_remove(const void *p)
 	if (e) {
 		mark = atomic_load_explicit(&e->mark, memory_order_relaxed);
 		clear(s, table, e);
+		filter_drop_locked(p);
 	}
 	leave(s);
-	if (mark)
-		filter_drop(p);
 	return mark;
 }
 

@@ -12,14 +12,14 @@
 #include <stdint.h>
 
 /*
- * Every free() of the host asks this filter: how many known addresses fall on each place.  A wrong
- * "maybe" costs as much as some hundred answers, because no processor expects it.  So places are
- * narrow, 512 bytes of address space, and come again after 4 GiB only; one cache line answers for
- * 32 KiB, and what the host needs stays in the cache.  Of the table as much is in memory as there
- * are pages (of 2 MiB of the host's heap each) with a sample.
+ * Every free() of the host asks this filter: a bit for each place, set while a known address falls
+ * on it.  A wrong "maybe" costs as much as some hundred answers, because no processor expects it.
+ * So places are narrow, 512 bytes of address space, and come again after 4 GiB only.  They are bits
+ * because the answer should be in the nearest cache and leave it to the host: one cache line
+ * answers for 256 KiB.
  */
 enum { SONDE__FILTER_SHIFT = 9, SONDE__FILTER = 1 << (32 - SONDE__FILTER_SHIFT) };
-extern atomic_uchar sonde__filter[SONDE__FILTER] __attribute__((visibility("hidden")));
+extern atomic_ullong sonde__filter[SONDE__FILTER / 64] __attribute__((visibility("hidden")));
 
 static inline uint32_t sonde__filter_place(const void *p)
 {
@@ -29,8 +29,11 @@ static inline uint32_t sonde__filter_place(const void *p)
 /* Whether 'p' may be known; no false "no". */
 static inline bool sonde__live_maybe(const void *p)
 {
-	/* A plain read, which the compiler can make part of the comparison. */
-	return ((const unsigned char *)sonde__filter)[sonde__filter_place(p)] != 0;
+	uint32_t place = sonde__filter_place(p);
+
+	return atomic_load_explicit(&sonde__filter[place / 64], memory_order_relaxed) >>
+		       place % 64 &
+	       1;
 }
 
 /* All free()s and realloc()s of 'p' take the slow path from now on. */
