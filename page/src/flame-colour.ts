@@ -54,12 +54,31 @@ function hue(hash: number): number {
 	return Math.round(((hash % 65536) * GOLDEN % 1) * 360);
 }
 
+const hues = new Map<string, number>(); // of packages
+const made = new Map<number, string>(); // there are far fewer colours than functions
+
 /** The hue is the package's (or the function's), the shade the function's: the same in every run. */
 export function colourOf(place: Place, by: ColourBy, t: Theme): string {
-	const angle = hue(by === "package" ? hashText(place.module) : place.hash);
+	const angle = by === "package" ? hueOf(place.module) : hue(place.hash);
 	const shade = (place.hash >>> 8) % 3;
+	const key = (angle * 3 + shade) * 2 + Number(t.dark);
+	let colour = made.get(key);
 
-	return t.dark ? fromOklch(0.4 + 0.025 * shade, 0.07, angle) : fromOklch(0.84 + 0.028 * shade, 0.085, angle);
+	if (!colour) {
+		colour = t.dark ? fromOklch(0.4 + 0.025 * shade, 0.07, angle) : fromOklch(0.84 + 0.028 * shade, 0.085, angle);
+		made.set(key, colour);
+	}
+	return colour;
+}
+
+function hueOf(module: string): number {
+	let angle = hues.get(module);
+
+	if (angle === undefined) {
+		angle = hue(hashText(module));
+		hues.set(module, angle);
+	}
+	return angle;
 }
 
 /** "#rrggbb" of CSS's oklch(), which canvases would read again for every frame. */

@@ -127,11 +127,17 @@ export class Tree {
 
 	/** Frames that are drawn below this one. */
 	callees(i: number): number[] {
-		const found: number[] = [];
+		const row = this.rows[this.level(i) + 1] ?? [];
+		let lo = 0, hi = row.length;
 
-		for (let k = i + 1; k < this.n && this.level(k) > this.level(i); k++)
-			if (this.caller[k] === i) found.push(k);
-		return found;
+		while (lo < hi) {
+			const mid = (lo + hi) >> 1;
+
+			if (row[mid]! < i) lo = mid + 1;
+			else hi = mid;
+		}
+		for (hi = lo; hi < row.length && this.caller[row[hi]!] === i; hi++);
+		return row.slice(lo, hi);
 	}
 
 	/** The frame at a share of the window on this level; -1 where there is none. */

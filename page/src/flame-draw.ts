@@ -35,6 +35,10 @@ export interface Look {
 	window: [number, number]; // what is seen of the whole width: [0, 1] but while it moves
 }
 
+function isMoving(look: Look): boolean {
+	return look.window[0] > 0 || look.window[1] < 1;
+}
+
 /** Which row a level of a tree is in, in pixels from the top of everything. */
 export class Rows {
 	private readonly above: number; // levels of callers
@@ -140,9 +144,76 @@ function firstVisible(tree: Tree, row: number[], from: number): number {
 	return lo;
 }
 
+/** What is narrower than a pixel or two: dots that are put at once, which is faster than shapes. */
+class Dots {
+	private readonly canvas = document.createElement("canvas");
+	private readonly ctx = this.canvas.getContext("2d")!;
+	private readonly numbers = new Map<string, number>(); // of colours
+	private image = new ImageData(1, 1);
+	private dots = new Uint32Array(1);
+	private lines: number[] = []; // where each is drawn
+	private scale = 1;
+	private first = 0;
+
+	/** For 'rows' of a width; what has the colour 'first' hides what has another. */
+	begin(width: number, rows: number, scale: number, first: string): void {
+		const w = Math.max(1, Math.round(width * scale));
+
+		if (this.image.width !== w || this.image.height < rows) {
+			this.image = new ImageData(w, rows);
+			this.dots = new Uint32Array(this.image.data.buffer);
+			this.canvas.width = w;
+			this.canvas.height = rows;
+		} else {
+			this.dots.fill(0);
+		}
+		this.lines = [];
+		this.scale = scale;
+		this.first = this.number(first);
+	}
+
+	/** The row that is 'y' pixels from the top: where its dots begin, or -1. */
+	line(y: number): number {
+		let at = this.lines.indexOf(y);
+
+		if (at < 0 && this.lines.length < this.image.height) at = this.lines.push(y) - 1;
+		return at < 0 ? -1 : at * this.image.width;
+	}
+
+	private number(colour: string): number {
+		let number = this.numbers.get(colour);
+
+		if (number === undefined) {
+			const rgb = Number.parseInt(colour.slice(1), 16); // bytes of a dot are red, green, blue, alpha
+			number = (0xff000000 | (rgb & 0xff) << 16 | (rgb & 0xff00) | rgb >> 16) >>> 0;
+			this.numbers.set(colour, number);
+		}
+		return number;
+	}
+
+	put(line: number, left: number, right: number, colour: string): void {
+		const from = Math.max(0, Math.round(left * this.scale - 0.25));
+		const to = Math.min(this.image.width, Math.max(from + 1, Math.round(right * this.scale - 0.25)));
+		const number = this.number(colour);
+
+		if (line < 0) return;
+		for (let i = line + from; i < line + to; i++)
+			if (this.dots[i] !== this.first) this.dots[i] = number;
+	}
+
+	end(ctx: CanvasRenderingContext2D, width: number): void {
+		this.ctx.putImageData(this.image, 0, 0);
+		ctx.imageSmoothingEnabled = false;
+		this.lines.forEach((y, at) =>
+			ctx.drawImage(this.canvas, 0, at, this.image.width, 1, 0, y + 1, width, ROW - 1));
+	}
+}
+
 export class Painter {
 	private readonly ctx: CanvasRenderingContext2D;
 	private readonly measure: Measure;
+	private readonly dots = new Dots();
+	private scale = 0; // pixels of the screen in one of CSS's
 	private colours = new Map<number, string>();
 	private coloursFor = "";
 	private hatch: CanvasPattern | null = null;
@@ -158,10 +229,10 @@ export class Painter {
 		const scale = window.devicePixelRatio || 1;
 		const w = Math.max(1, Math.round(width * scale)), h = Math.max(1, Math.round(height * scale));
 
-		if (this.canvas.width !== w || this.canvas.height !== h) {
-			this.canvas.width = w;
-			this.canvas.height = h;
-		}
+		if (this.canvas.width === w && this.canvas.height === h && this.scale === scale) return;
+		this.scale = scale;
+		this.canvas.width = w;
+		this.canvas.height = h;
 		this.canvas.style.width = `${width}px`;
 		this.canvas.style.height = `${height}px`;
 		this.ctx.setTransform(scale, 0, 0, scale, 0, 0);
@@ -178,6 +249,7 @@ export class Painter {
 		this.prepare(look);
 		ctx.fillStyle = look.theme.paper;
 		ctx.fillRect(0, 0, width, height);
+		this.dots.begin(width, Math.ceil(height / ROW) + 5, this.scale, look.theme.hit);
 		for (const tree of look.sheet.trees) {
 			for (let level = rows.sandwich ? 1 : 0; level < tree.rows.length; level++) {
 				const y = rows.y(tree, level) - scroll;
@@ -185,6 +257,7 @@ export class Painter {
 				if (y + ROW > 0 && y < height) this.paintRow(look, tree, level, y, width);
 			}
 		}
+		this.dots.end(ctx, width);
 		if (look.focus) this.outline(look, rows, look.focus, width, scroll, look.theme.focus, 3);
 		if (look.hover) this.outline(look, rows, look.hover, width, scroll, look.theme.edge, 1.5);
 	}
@@ -250,8 +323,9 @@ export class Painter {
 		const [from, to] = look.window;
 		const scale = width / (to - from);
 		const total = tree.total || 1;
-		const least = from > 0 || to < 1 ? 1 : 0; // nobody sees the narrowest while they move
-		let edge = -1; // what is behind a frame that was drawn already
+		const narrow = isMoving(look) ? 4 : 1;
+		const below = tree.data.up || (look.flipped && !look.sheet.sandwich) ? y - ROW : y + ROW;
+		const line = this.dots.line(y);
 
 		for (let k = firstVisible(tree, row, from); k < row.length; k++) {
 			const i = row[k]!;
@@ -260,12 +334,16 @@ export class Painter {
 			const right = left + (led ? 1 : tree.width[i]! / total) * scale;
 
 			if (left > width) break;
-			if (right <= edge || right - left < least) continue;
-			this.paintFrame(look, tree, i, Math.max(0, left), Math.min(width, right), y);
-			if (right - left < 1) edge = Math.floor(left) + 1;
+			if (right - left < narrow) this.dots.put(line, left, right, this.fill(look, tree, i));
+			else this.paintFrame(look, tree, i, Math.max(0, left), Math.min(width, right), y);
 			if (tree.data.hidden[i]! > 0 && i >= tree.top)
-				this.paintRest(look, tree, i, y, width);
+				this.paintRest(look, tree, i, below, width);
 		}
+	}
+
+	private fill(look: Look, tree: Tree, i: number): string {
+		if (!look.found) return this.colour(look, tree, i);
+		return isHit(look.found, tree.place(i)) ? look.theme.hit : look.theme.pale;
 	}
 
 	private paintFrame(look: Look, tree: Tree, i: number, left: number, right: number, y: number): void {
@@ -276,7 +354,7 @@ export class Painter {
 		const searching = look.found !== null;
 		const hit = searching && isHit(look.found!, tree.place(i));
 
-		ctx.fillStyle = hit ? look.theme.hit : searching ? look.theme.pale : this.colour(look, tree, i);
+		ctx.fillStyle = this.fill(look, tree, i);
 		ctx.fillRect(left, y + top, Math.max(wide - gap, 0.5), ROW - top);
 		if (i < tree.top) { // what leads to the top frame
 			ctx.globalAlpha = 0.45;
@@ -293,7 +371,7 @@ export class Painter {
 			ctx.lineWidth = 1;
 			ctx.strokeRect(left + 0.5, y + top + 0.5, Math.max(wide - gap - 1, 0.5), ROW - top - 1);
 		}
-		if (wide >= (look.window[0] > 0 || look.window[1] < 1 ? 2 * TEXT_FROM : TEXT_FROM)) {
+		if (wide >= (isMoving(look) ? 2 * TEXT_FROM : TEXT_FROM)) {
 			ctx.fillStyle = searching && !hit ? look.theme.paleInk : look.theme.ink;
 			this.paintText(look, tree, i, left + PADDING, y + ROW / 2 + 1, wide - gap - 2 * PADDING);
 		}
@@ -326,14 +404,19 @@ export class Painter {
 	private paintRest(look: Look, tree: Tree, i: number, y: number, width: number): void {
 		const [from, to] = look.window;
 		const scale = width / (to - from);
+		const wide = (tree.data.rest[i]! / tree.total) * scale;
+
+		if (wide < 0.5) return;
 		const shown = tree.rows[tree.level(i) + 1]?.length ? this.shownWidth(tree, i) : 0;
 		const left = (tree.span(i)[0] + shown / tree.total - from) * scale;
-		const wide = (tree.data.rest[i]! / tree.total) * scale;
-		const below = tree.data.up || (look.flipped && !look.sheet.sandwich) ? y - ROW : y + ROW;
 
-		if (wide < 0.5 || left > width || left + wide < 0) return;
-		this.ctx.fillStyle = wide > HATCHED && this.hatch ? this.hatch : look.theme.pale;
-		this.ctx.fillRect(Math.max(0, left), below + 1, Math.min(wide, width) - (wide > GAP_FROM ? 1 : 0), ROW - 1);
+		if (left > width || left + wide < 0) return;
+		if (wide <= HATCHED || !this.hatch) {
+			this.dots.put(this.dots.line(y), left, left + wide, look.theme.pale);
+			return;
+		}
+		this.ctx.fillStyle = this.hatch;
+		this.ctx.fillRect(Math.max(0, left), y + 1, Math.min(wide, width) - 1, ROW - 1);
 	}
 
 	private readonly widths = new WeakMap<Tree, Float64Array>();

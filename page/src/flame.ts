@@ -40,7 +40,9 @@ class View {
 	private searching: AbortController | null = null;
 	private typing = 0;
 	private drawing = 0;
+	private drawn: [width: number, height: number, top: number] = [0, 0, 0];
 	private width = 0;
+	private room = 0; // how high the picture can be: as high as the canvas, to resize it is slow
 
 	private readonly search = h("input", { type: "search", placeholder: "Search: regular expression",
 		"aria-label": "Search functions", autocomplete: "off", spellcheck: "false", maxlength: 2000 });
@@ -105,32 +107,40 @@ class View {
 
 	private draw(): void {
 		if (this.drawing) return;
-		this.drawing = requestAnimationFrame(() => {
-			this.drawing = 0;
-			this.drawNow();
-		});
+		this.drawing = requestAnimationFrame(() => this.drawNow());
 	}
 
 	private drawNow(): void {
+		cancelAnimationFrame(this.drawing);
+		this.drawing = 0;
 		if (!this.sheet || !this.rows) return;
-		const height = this.scroller.clientHeight;
+		const { clientHeight, scrollTop } = this.scroller;
 
-		this.painter.resize(this.width, height);
-		this.painter.paint(this.look(), this.rows, this.width, height, this.scroller.scrollTop);
+		this.painter.resize(this.width, Math.max(this.room, clientHeight));
+		this.painter.paint(this.look(), this.rows, this.width, clientHeight, scrollTop);
+		this.drawn = [this.width, clientHeight, scrollTop];
+	}
+
+	/** Unless what can be seen is what was drawn last: events tell of what this page did itself. */
+	private drawMoved(): void {
+		const { clientHeight, scrollTop } = this.scroller;
+		const [width, height, top] = this.drawn;
+
+		if (width !== this.width || height !== clientHeight || top !== scrollTop) this.drawNow();
 	}
 
 	/** As high as the window leaves room for, and no higher than the picture. */
 	private fitHeight(): void {
 		const top = this.scroller.getBoundingClientRect().top + scrollY;
-		const room = Math.max(LEAST_HEIGHT, innerHeight - top - 96);
 		const wanted = Math.max(ROW * 4, this.rows?.height ?? 0);
 
-		this.scroller.style.height = `${Math.min(room, wanted)}px`;
+		this.room = Math.floor(Math.max(LEAST_HEIGHT, innerHeight - top - 96));
+		this.scroller.style.height = `${Math.min(this.room, wanted)}px`;
 		this.space.style.height = `${wanted}px`;
 		this.width = this.scroller.clientWidth;
 	}
 
-	private show(sheet: Sheet): void {
+	private show(sheet: Sheet, focus = false): void {
 		this.sheet = sheet;
 		this.rows = new Rows(sheet, this.state.flipped);
 		this.window = [0, 1];
@@ -143,7 +153,7 @@ class View {
 		this.showControls();
 		this.fitHeight();
 		this.scrollToTop();
-		if (this.current) this.outline.show(this.current, false);
+		if (this.current) this.outline.show(this.current, focus);
 		this.drawNow();
 		this.root.dataset["ready"] = this.state.zoom || "all";
 	}
@@ -297,8 +307,7 @@ class View {
 		const sheet = await this.load();
 
 		if (!sheet) return;
-		this.show(sheet);
-		if (focus) this.outline.focus();
+		this.show(sheet, focus);
 		this.announce();
 		if (this.state.search) void this.find();
 	}
@@ -310,9 +319,8 @@ class View {
 
 	// ------------------------------------------------------------------ zoom
 
-	private async zoom(spot: Spot): Promise<void> {
+	private async zoom(spot: Spot, focus = this.outline.hasFocus): Promise<void> {
 		const { tree, frame } = spot;
-		const focus = this.outline.hasFocus;
 		const inwards = frame > tree.top;
 
 		this.tip.hide();
@@ -321,9 +329,12 @@ class View {
 		const old = this.sheet;
 		const moved = inwards ? this.move([0, 1], tree.span(frame), old) : null;
 		const [sheet] = await Promise.all([this.load(), moved]);
-		if (!sheet || this.sheet !== old) return;
-		this.show(sheet);
-		if (focus) this.outline.focus();
+		if (this.sheet !== old) return;
+		if (!sheet) {
+			this.focusOn(spot, focus);
+			return;
+		}
+		this.show(sheet, focus);
 		this.announce();
 		if (!inwards) void this.moveOut(tree);
 		if (this.state.search) void this.find();
@@ -357,7 +368,7 @@ class View {
 
 				if (this.sheet !== sheet) return done();
 				this.window = [from[0] + (end[0] - from[0]) * s, from[1] + (end[1] - from[1]) * s];
-				this.drawNow();
+				if (t > 0) this.drawNow();
 				if (t < 1) requestAnimationFrame(step);
 				else done();
 			};
@@ -621,10 +632,8 @@ class View {
 		this.canvas.addEventListener("pointerleave", () => this.left());
 		this.canvas.addEventListener("click", (e) => {
 			const spot = this.spotAt(e) ?? this.restAt(e);
-			if (spot) {
-				this.focusOn(spot, true);
-				if (spot.frame !== spot.tree.top) void this.zoom(spot);
-			}
+			if (spot && spot.frame !== spot.tree.top) void this.zoom(spot, true);
+			else if (spot) this.focusOn(spot, true);
 		});
 		this.canvas.addEventListener("contextmenu", (e) => {
 			const spot = this.spotAt(e);
@@ -633,7 +642,7 @@ class View {
 			this.focusOn(spot, true);
 			this.menu(spot, e.clientX, e.clientY);
 		});
-		this.scroller.addEventListener("scroll", () => this.drawNow(), { passive: true });
+		this.scroller.addEventListener("scroll", () => this.drawMoved(), { passive: true });
 		this.outline.element.addEventListener("keydown", (e) => this.key(e));
 		this.outline.element.addEventListener("focusin", () => { this.showDetail(this.current); this.draw(); });
 		this.outline.element.addEventListener("focusout", () => this.draw());
@@ -676,7 +685,7 @@ class View {
 		const atEnd = this.scroller.scrollTop + this.scroller.clientHeight >= this.scroller.scrollHeight - 1;
 		this.fitHeight();
 		if (atEnd && this.state.flipped) this.scroller.scrollTop = this.scroller.scrollHeight;
-		this.drawNow();
+		this.drawMoved();
 		// More room shows more frames.
 		if (this.width > was * 1.1) void this.load().then((s) => s && this.show(s));
 	}
