@@ -104,6 +104,52 @@ def t_a_child_that_is_left_alone_takes_over():
         os.kill(pid, signal.SIGKILL)
 
 
+WAITER = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+void *kept[64];
+__attribute__((noinline)) void innermost(int i, size_t n) { kept[i] = malloc(n); kept[i + 1] = kept[i]; }
+__attribute__((noinline)) void middle(int i, size_t n) { innermost(i, n); kept[i + 1] = NULL; }
+__attribute__((noinline)) void outer(void)
+{
+    for (int i = 0; i < 50; i++)
+        middle(i, 1 << 20);
+    kept[60] = NULL;
+}
+int main(int argc, char **argv)
+{
+    FILE *f;
+    outer();
+    f = fopen(argv[argc - 1], "w");
+    fprintf(f, "%d\n", (int)getpid());
+    fclose(f);
+    for (;;) {
+        kept[60] = malloc(1 << 20);
+        free(kept[60]);
+        usleep(1000);
+    }
+}
+"""
+
+
+def t_what_is_allocated_before_it_takes_over_has_whole_stacks():
+    waiter = compile_c("waiter", WAITER, "-fomit-frame-pointer", "-fno-optimize-sibling-calls")
+    port, pidfile = free_port(), TMP / "waiter.pid"
+    pidfile.unlink(missing_ok=True)
+    command = f"{waiter} {pidfile} > /dev/null 2>&1 & until [ -s {pidfile} ]; do sleep 0.01; done"
+    run(tool("sh"), "-c", command, env=switched_on(port, log_of("waiter")))
+    pid = int(pidfile.read_text())
+    try:
+        until("its answer", lambda: waiter.encode() in fetch(port, "/debug/pprof/cmdline")[1])
+        text = fetch(port, "/debug/pprof/heap?debug=1")[1].decode()
+        stacks = [s for s in text.split("\n\n") if "innermost" in s]
+        wanted = ("innermost", "middle", "outer", "main")
+        assert stacks and all(w in s for s in stacks for w in wanted), text
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
 CLOBBER = r"""
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,6 +18,7 @@
 #include "runtime/memlog.h"
 #include "runtime/os.h"
 #include "runtime/profiles.h"
+#include "runtime/rule-cache.h"
 #include "runtime/runtime.h"
 #include "runtime/server.h"
 #include "runtime/thread.h"
@@ -104,6 +105,8 @@ static void wake(void)
 void sonde__agent_wake(void)
 {
 	atomic_store(&agent.look, true);
+	if (!sonde__modules()) /* there is no agent yet that will */
+		sonde__rules_forget();
 	if (!atomic_load(&sonde__sandboxed))
 		wake();
 }
@@ -425,6 +428,8 @@ static void fork_parent(void)
 	sonde__unlock(&agent.lock);
 }
 
+static int start(const struct sonde__config *c, bool ask_loader);
+
 /*
  * A program that goes into the background is the child of one that ends at once.  There is no hook
  * for that; but a program that allocates comes by here, and may then have lost its parent.
@@ -437,7 +442,7 @@ static void take_over(void)
 	    !atomic_exchange(&agent.orphan, false))
 		return;
 	atomic_store(&sonde__heap_watcher, NULL);
-	sonde__agent_start(&c);
+	start(&c, false);
 }
 
 /* There is no agent in the child, and what it had open is not the child's to keep. */
@@ -479,10 +484,12 @@ static void keep_cmdline(void)
 
 /*
  * A process above this one serves: this one is left alone, until it is on its own and the next
- * sampled allocation takes over.
+ * sampled allocation takes over.  It may be any command of a script, so it makes no tables for the
+ * few stacks it will see.
  */
 static void stand_by(void)
 {
+	sonde__threads_start();
 	agent.parent = sonde__syscall(SYS_getppid, 0, 0, 0, 0, 0, 0);
 	atomic_store(&agent.orphan, true);
 	atomic_store(&sonde__heap_watcher, take_over);
@@ -512,8 +519,6 @@ static void prepare(const struct sonde__config *c)
 	sonde__memlog_set(c->memlog_ns);
 	keep_cmdline();
 	sonde__autodump_set(c);
-	if (!agent.forked)
-		sonde__modules_refresh();
 	sonde__threads_start();
 }
 
@@ -561,7 +566,11 @@ static void measure_waits(const struct sonde__config *c)
 		sonde__contention_set_rate(SONDE__BLOCK, c->block_rate);
 }
 
-int sonde__agent_start(const struct sonde__config *c)
+/*
+ * 'ask_loader': before anything is sampled.  A hook must not wait for the loader's lock, and leaves
+ * that to the agent.
+ */
+static int start(const struct sonde__config *c, bool ask_loader)
 {
 	int rc;
 
@@ -576,6 +585,8 @@ int sonde__agent_start(const struct sonde__config *c)
 		rc = -EMFILE;
 	if (rc == 0) {
 		prepare(c);
+		if (ask_loader && !agent.forked)
+			sonde__modules_refresh();
 		sonde__heap_set_rate(c->heap_rate);
 		measure_waits(c);
 		settle(ON);
@@ -592,6 +603,11 @@ int sonde__agent_start(const struct sonde__config *c)
 	if (rc < 0)
 		settle(OFF);
 	return rc;
+}
+
+int sonde__agent_start(const struct sonde__config *c)
+{
+	return start(c, true);
 }
 
 void sonde__agent_stop(void)

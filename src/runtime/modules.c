@@ -486,6 +486,12 @@ static void note_unloaded(const struct sonde__modules *old, const struct sonde__
 	}
 }
 
+void sonde__rules_forget(void)
+{
+	for (size_t i = 0; i < CACHE_SIZE; i++)
+		atomic_store_explicit(&sonde__rule_cache[i], 0, memory_order_relaxed);
+}
+
 /*
  * A thread that looked up a rule in the old snapshot checks, after it has put the rule into the
  * cache, that the snapshot is still the newest: so either it takes it out again, or we do.
@@ -495,8 +501,7 @@ static void publish(struct snapshot *s)
 	struct snapshot *old = atomic_load(&current);
 
 	atomic_store(&current, s);
-	for (size_t i = 0; i < CACHE_SIZE; i++)
-		atomic_store_explicit(&sonde__rule_cache[i], 0, memory_order_relaxed);
+	sonde__rules_forget();
 	if (old != NULL) {
 		note_unloaded(&old->m, &s->m);
 		old->retired = sonde__now();
@@ -621,7 +626,7 @@ bool sonde__rule_find(uint64_t ra, uint32_t *rule)
 
 	if (m != NULL)
 		*rule = sonde__table_rule(m->table, ra - 1 - m->bias - m->table->base);
-	else if (s == NULL || !sonde__rule_of_new(ra - 1, rule))
+	else if (!sonde__rule_of_new(ra - 1, rule))
 		return false;
 	if (ra >> ADDRESS_BITS != 0)
 		return true;

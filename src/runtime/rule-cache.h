@@ -44,9 +44,12 @@ static inline uint32_t cache_rule(uint64_t entry)
 }
 
 /*
- * The rule before 'ra' from the newest snapshot, which is put into the cache; false: in no module.
+ * The rule before 'ra' from the newest snapshot, or else from the library itself, which is put into
+ * the cache; false: in no module.
  */
 bool sonde__rule_find(uint64_t ra, uint32_t *rule);
+/* Empties the cache: other code may be where some was. */
+void sonde__rules_forget(void);
 
 /*
  * unwind-new.c: the rule at 'pc' in a library that is in no snapshot yet, straight from its

@@ -51,7 +51,8 @@ const struct sonde__module *sonde__module_at(uint64_t pc);
  * Both store up to 'max' addresses, innermost first, and return how many.  The first is the place
  * itself; all others are return addresses.  sonde__unwind() starts at its caller's caller,
  * leaving out 'skip' more; sonde__unwind_signal() at the interrupted instruction.  Both are
- * handler-safe.  Without a snapshot only frame pointers are used.
+ * handler-safe.  Code that is in no snapshot is looked up in its library (glibc 2.35), or else left
+ * by frame pointer.
  */
 size_t sonde__unwind(uint64_t *pcs, size_t max, size_t skip);
 size_t sonde__unwind_signal(const ucontext_t *uc, uint64_t *pcs, size_t max);
