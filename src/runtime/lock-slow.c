@@ -17,6 +17,8 @@
 #include <errno.h>
 
 #define CALLER __builtin_return_address(0)
+#define MEASURED(end, kind, lock, call, caller)                                                    \
+	SONDE__MEASURED(sonde__lock_begin, end, kind, lock, call, caller)
 
 /* What a wait for a mutex came to. */
 static void end_mutex(const struct sonde__measure *w, int result, const void *caller)
@@ -83,11 +85,7 @@ static inline int try_mutex(pthread_mutex_t *m)
 /* Apart, because the way to here is to cost nothing. */
 static __attribute__((noinline)) int wait_mutex(pthread_mutex_t *m, const void *caller)
 {
-	struct sonde__measure w = sonde__lock_begin(SONDE__WAIT_MUTEX, m);
-	int result = sonde__next_lock.mutex_lock(m);
-
-	end_mutex(&w, result, caller);
-	return result;
+	return MEASURED(end_mutex, SONDE__WAIT_MUTEX, m, sonde__next_lock.mutex_lock(m), caller);
 }
 
 int sonde__slow_mutex_lock(pthread_mutex_t *m)
@@ -103,23 +101,19 @@ int sonde__slow_mutex_lock(pthread_mutex_t *m)
 
 int sonde__slow_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
 {
-	struct sonde__measure w;
 	int result = try_mutex(m);
 
 	if (result == CALL)
 		return sonde__next_lock.mutex_timedlock(m, until);
 	if (result != EBUSY)
 		return result;
-	w = sonde__lock_begin(SONDE__WAIT_MUTEX, m);
-	result = sonde__next_lock.mutex_timedlock(m, until);
-	end_mutex(&w, result, CALLER);
-	return result;
+	return MEASURED(end_mutex, SONDE__WAIT_MUTEX, m, sonde__next_lock.mutex_timedlock(m, until),
+			CALLER);
 }
 
 /* The clock is looked at before the lock. */
 int sonde__slow_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *until)
 {
-	struct sonde__measure w;
 	int result = CALL;
 
 	if (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC)
@@ -128,10 +122,8 @@ int sonde__slow_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struc
 		return sonde__next_lock.mutex_clocklock(m, clock, until);
 	if (result != EBUSY)
 		return result;
-	w = sonde__lock_begin(SONDE__WAIT_MUTEX, m);
-	result = sonde__next_lock.mutex_clocklock(m, clock, until);
-	end_mutex(&w, result, CALLER);
-	return result;
+	return MEASURED(end_mutex, SONDE__WAIT_MUTEX, m,
+			sonde__next_lock.mutex_clocklock(m, clock, until), CALLER);
 }
 
 int sonde__slow_mutex_unlock(pthread_mutex_t *m)
@@ -160,11 +152,7 @@ static void end_rwlock(const struct sonde__measure *w, int result, const void *c
 
 static __attribute__((noinline)) int wait_read(pthread_rwlock_t *l, const void *caller)
 {
-	struct sonde__measure w = sonde__lock_begin(SONDE__WAIT_READ, l);
-	int result = sonde__next_lock.rwlock_rdlock(l);
-
-	end_rwlock(&w, result, caller);
-	return result;
+	return MEASURED(end_rwlock, SONDE__WAIT_READ, l, sonde__next_lock.rwlock_rdlock(l), caller);
 }
 
 int sonde__slow_rdlock(pthread_rwlock_t *l)
@@ -181,11 +169,8 @@ int sonde__slow_rdlock(pthread_rwlock_t *l)
 
 static __attribute__((noinline)) int wait_write(pthread_rwlock_t *l, const void *caller)
 {
-	struct sonde__measure w = sonde__lock_begin(SONDE__WAIT_WRITE, l);
-	int result = sonde__next_lock.rwlock_wrlock(l);
-
-	end_rwlock(&w, result, caller);
-	return result;
+	return MEASURED(end_rwlock, SONDE__WAIT_WRITE, l, sonde__next_lock.rwlock_wrlock(l),
+			caller);
 }
 
 int sonde__slow_wrlock(pthread_rwlock_t *l)
@@ -214,7 +199,6 @@ static int try_until(enum sonde__wait kind, pthread_rwlock_t *l, clockid_t clock
 
 int sonde__slow_timedrdlock(pthread_rwlock_t *l, const struct timespec *until)
 {
-	struct sonde__measure w;
 	int result;
 
 	if (!sonde__measures_locks())
@@ -222,15 +206,12 @@ int sonde__slow_timedrdlock(pthread_rwlock_t *l, const struct timespec *until)
 	result = try_until(SONDE__WAIT_READ, l, CLOCK_REALTIME, until);
 	if (result != EBUSY)
 		return result;
-	w = sonde__lock_begin(SONDE__WAIT_READ, l);
-	result = sonde__next_lock.rwlock_timedrdlock(l, until);
-	end_rwlock(&w, result, CALLER);
-	return result;
+	return MEASURED(end_rwlock, SONDE__WAIT_READ, l,
+			sonde__next_lock.rwlock_timedrdlock(l, until), CALLER);
 }
 
 int sonde__slow_timedwrlock(pthread_rwlock_t *l, const struct timespec *until)
 {
-	struct sonde__measure w;
 	int result;
 
 	if (!sonde__measures_locks())
@@ -238,15 +219,12 @@ int sonde__slow_timedwrlock(pthread_rwlock_t *l, const struct timespec *until)
 	result = try_until(SONDE__WAIT_WRITE, l, CLOCK_REALTIME, until);
 	if (result != EBUSY)
 		return result;
-	w = sonde__lock_begin(SONDE__WAIT_WRITE, l);
-	result = sonde__next_lock.rwlock_timedwrlock(l, until);
-	end_rwlock(&w, result, CALLER);
-	return result;
+	return MEASURED(end_rwlock, SONDE__WAIT_WRITE, l,
+			sonde__next_lock.rwlock_timedwrlock(l, until), CALLER);
 }
 
 int sonde__slow_clockrdlock(pthread_rwlock_t *l, clockid_t clock, const struct timespec *until)
 {
-	struct sonde__measure w;
 	int result;
 
 	if (!sonde__measures_locks())
@@ -254,15 +232,12 @@ int sonde__slow_clockrdlock(pthread_rwlock_t *l, clockid_t clock, const struct t
 	result = try_until(SONDE__WAIT_READ, l, clock, until);
 	if (result != EBUSY)
 		return result;
-	w = sonde__lock_begin(SONDE__WAIT_READ, l);
-	result = sonde__next_lock.rwlock_clockrdlock(l, clock, until);
-	end_rwlock(&w, result, CALLER);
-	return result;
+	return MEASURED(end_rwlock, SONDE__WAIT_READ, l,
+			sonde__next_lock.rwlock_clockrdlock(l, clock, until), CALLER);
 }
 
 int sonde__slow_clockwrlock(pthread_rwlock_t *l, clockid_t clock, const struct timespec *until)
 {
-	struct sonde__measure w;
 	int result;
 
 	if (!sonde__measures_locks())
@@ -270,10 +245,8 @@ int sonde__slow_clockwrlock(pthread_rwlock_t *l, clockid_t clock, const struct t
 	result = try_until(SONDE__WAIT_WRITE, l, clock, until);
 	if (result != EBUSY)
 		return result;
-	w = sonde__lock_begin(SONDE__WAIT_WRITE, l);
-	result = sonde__next_lock.rwlock_clockwrlock(l, clock, until);
-	end_rwlock(&w, result, CALLER);
-	return result;
+	return MEASURED(end_rwlock, SONDE__WAIT_WRITE, l,
+			sonde__next_lock.rwlock_clockwrlock(l, clock, until), CALLER);
 }
 
 int sonde__slow_rwlock_unlock(pthread_rwlock_t *l)
@@ -299,7 +272,6 @@ static void end_mtx(const struct sonde__measure *w, int result, const void *call
 
 int sonde__slow_mtx_lock(mtx_t *m)
 {
-	struct sonde__measure w;
 	int result;
 
 	if (!sonde__measures_locks())
@@ -307,15 +279,11 @@ int sonde__slow_mtx_lock(mtx_t *m)
 	result = sonde__next_lock.mtx_trylock(m);
 	if (result != thrd_busy)
 		return result;
-	w = sonde__lock_begin(SONDE__WAIT_MUTEX, m);
-	result = sonde__next_lock.mtx_lock(m);
-	end_mtx(&w, result, CALLER);
-	return result;
+	return MEASURED(end_mtx, SONDE__WAIT_MUTEX, m, sonde__next_lock.mtx_lock(m), CALLER);
 }
 
 int sonde__slow_mtx_timedlock(mtx_t *m, const struct timespec *until)
 {
-	struct sonde__measure w;
 	int result;
 
 	if (!sonde__measures_locks())
@@ -323,10 +291,8 @@ int sonde__slow_mtx_timedlock(mtx_t *m, const struct timespec *until)
 	result = sonde__next_lock.mtx_trylock(m);
 	if (result != thrd_busy)
 		return result;
-	w = sonde__lock_begin(SONDE__WAIT_MUTEX, m);
-	result = sonde__next_lock.mtx_timedlock(m, until);
-	end_mtx(&w, result, CALLER);
-	return result;
+	return MEASURED(end_mtx, SONDE__WAIT_MUTEX, m, sonde__next_lock.mtx_timedlock(m, until),
+			CALLER);
 }
 
 int sonde__slow_mtx_unlock(mtx_t *m)

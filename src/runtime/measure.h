@@ -56,6 +56,18 @@ void sonde__wait_end(const struct sonde__measure *m, bool count, const void *cal
 void sonde__lock_end(const struct sonde__measure *m, enum sonde__wait_end end, bool count,
 		     const void *caller);
 
+/*
+ * The result of 'call', whose wait is measured: begin(kind, object) comes before it, and
+ * end(measure, result, caller) after it.
+ */
+#define SONDE__MEASURED(begin, end, kind, object, call, caller)                                    \
+	({                                                                                         \
+		struct sonde__measure measure_ = begin(kind, object);                              \
+		int result_ = (call);                                                              \
+		end(&measure_, result_, caller);                                                   \
+		result_;                                                                           \
+	})
+
 /* The thread ends; in the middle of a wait, if it was cancelled there, or its handler jumped. */
 void sonde__lock_abandon(void);
 

@@ -12,6 +12,25 @@
 #include <errno.h>
 
 #define CALLER __builtin_return_address(0)
+#define MEASURED(end, kind, object, call)                                                          \
+	SONDE__MEASURED(sonde__wait_begin, end, kind, object, call, CALLER)
+
+/* What a wait came to: one that failed at once is none. */
+static void end_wait(const struct sonde__measure *w, int result, const void *caller)
+{
+	sonde__wait_end(w, result == 0 || result == EOWNERDEAD || result == ETIMEDOUT, caller);
+}
+
+static void end_c11(const struct sonde__measure *w, int result, const void *caller)
+{
+	sonde__wait_end(w, result == thrd_success || result == thrd_timedout, caller);
+}
+
+/* Interrupted ones are counted, too: they did wait. */
+static void end_sem(const struct sonde__measure *w, int result, const void *caller)
+{
+	sonde__wait_end(w, result == 0 || errno == EINTR || errno == ETIMEDOUT, caller);
+}
 
 /*
  * Waiting for a condition gives the mutex back.  The stack is taken at once: who knows when we are
@@ -30,77 +49,54 @@ static void give_back(const void *mutex, const void *caller)
 int sonde__slow_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 {
 	bool measured = sonde__measures_others();
-	struct sonde__measure w;
-	int result;
 
 	give_back(m, CALLER);
 	if (!measured)
 		return sonde__next_lock.cond_wait(c, m);
-	w = sonde__wait_begin(SONDE__WAIT_COND, c);
-	result = sonde__next_lock.cond_wait(c, m);
-	sonde__wait_end(&w, result == 0 || result == EOWNERDEAD, CALLER);
-	return result;
+	return MEASURED(end_wait, SONDE__WAIT_COND, c, sonde__next_lock.cond_wait(c, m));
 }
 
 int sonde__slow_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until)
 {
 	bool measured = sonde__measures_others();
-	struct sonde__measure w;
-	int result;
 
 	give_back(m, CALLER);
 	if (!measured)
 		return sonde__next_lock.cond_timedwait(c, m, until);
-	w = sonde__wait_begin(SONDE__WAIT_COND, c);
-	result = sonde__next_lock.cond_timedwait(c, m, until);
-	sonde__wait_end(&w, result == 0 || result == EOWNERDEAD || result == ETIMEDOUT, CALLER);
-	return result;
+	return MEASURED(end_wait, SONDE__WAIT_COND, c,
+			sonde__next_lock.cond_timedwait(c, m, until));
 }
 
 int sonde__slow_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
 			       const struct timespec *until)
 {
 	bool measured = sonde__measures_others();
-	struct sonde__measure w;
-	int result;
 
 	give_back(m, CALLER);
 	if (!measured)
 		return sonde__next_lock.cond_clockwait(c, m, clock, until);
-	w = sonde__wait_begin(SONDE__WAIT_COND, c);
-	result = sonde__next_lock.cond_clockwait(c, m, clock, until);
-	sonde__wait_end(&w, result == 0 || result == EOWNERDEAD || result == ETIMEDOUT, CALLER);
-	return result;
+	return MEASURED(end_wait, SONDE__WAIT_COND, c,
+			sonde__next_lock.cond_clockwait(c, m, clock, until));
 }
 
 int sonde__slow_cnd_wait(cnd_t *c, mtx_t *m)
 {
 	bool measured = sonde__measures_others();
-	struct sonde__measure w;
-	int result;
 
 	give_back(m, CALLER);
 	if (!measured)
 		return sonde__next_lock.cnd_wait(c, m);
-	w = sonde__wait_begin(SONDE__WAIT_COND, c);
-	result = sonde__next_lock.cnd_wait(c, m);
-	sonde__wait_end(&w, result == thrd_success, CALLER);
-	return result;
+	return MEASURED(end_c11, SONDE__WAIT_COND, c, sonde__next_lock.cnd_wait(c, m));
 }
 
 int sonde__slow_cnd_timedwait(cnd_t *c, mtx_t *m, const struct timespec *until)
 {
 	bool measured = sonde__measures_others();
-	struct sonde__measure w;
-	int result;
 
 	give_back(m, CALLER);
 	if (!measured)
 		return sonde__next_lock.cnd_timedwait(c, m, until);
-	w = sonde__wait_begin(SONDE__WAIT_COND, c);
-	result = sonde__next_lock.cnd_timedwait(c, m, until);
-	sonde__wait_end(&w, result == thrd_success || result == thrd_timedout, CALLER);
-	return result;
+	return MEASURED(end_c11, SONDE__WAIT_COND, c, sonde__next_lock.cnd_timedwait(c, m, until));
 }
 
 /* A semaphore that is free, without waiting; but it is a cancellation point even then. */
@@ -115,25 +111,13 @@ static bool take_free(sem_t *s)
 	return got;
 }
 
-/* Interrupted ones are counted, too: they did wait. */
-static void end_sem(const struct sonde__measure *w, int result, const void *caller)
-{
-	sonde__wait_end(w, result == 0 || errno == EINTR || errno == ETIMEDOUT, caller);
-}
-
 int sonde__slow_sem_wait(sem_t *s)
 {
-	struct sonde__measure w;
-	int result;
-
 	if (!sonde__measures_others())
 		return sonde__next_lock.sem_wait(s);
 	if (take_free(s))
 		return 0;
-	w = sonde__wait_begin(SONDE__WAIT_SEM, s);
-	result = sonde__next_lock.sem_wait(s);
-	end_sem(&w, result, CALLER);
-	return result;
+	return MEASURED(end_sem, SONDE__WAIT_SEM, s, sonde__next_lock.sem_wait(s));
 }
 
 static bool is_time(const struct timespec *t)
@@ -143,46 +127,29 @@ static bool is_time(const struct timespec *t)
 
 int sonde__slow_sem_timedwait(sem_t *s, const struct timespec *until)
 {
-	struct sonde__measure w;
-	int result;
-
 	if (!sonde__measures_others())
 		return sonde__next_lock.sem_timedwait(s, until);
 	if (is_time(until) && take_free(s))
 		return 0;
-	w = sonde__wait_begin(SONDE__WAIT_SEM, s);
-	result = sonde__next_lock.sem_timedwait(s, until);
-	end_sem(&w, result, CALLER);
-	return result;
+	return MEASURED(end_sem, SONDE__WAIT_SEM, s, sonde__next_lock.sem_timedwait(s, until));
 }
 
 int sonde__slow_sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until)
 {
-	struct sonde__measure w;
-	int result;
-
 	if (!sonde__measures_others())
 		return sonde__next_lock.sem_clockwait(s, clock, until);
 	if ((clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && is_time(until) && take_free(s))
 		return 0;
-	w = sonde__wait_begin(SONDE__WAIT_SEM, s);
-	result = sonde__next_lock.sem_clockwait(s, clock, until);
-	end_sem(&w, result, CALLER);
-	return result;
+	return MEASURED(end_sem, SONDE__WAIT_SEM, s,
+			sonde__next_lock.sem_clockwait(s, clock, until));
 }
 
 /* The one that comes last does not wait. */
 int sonde__slow_barrier_wait(pthread_barrier_t *b)
 {
-	struct sonde__measure w;
-	int result;
-
 	if (!sonde__measures_others())
 		return sonde__next_lock.barrier_wait(b);
-	w = sonde__wait_begin(SONDE__WAIT_BARRIER, b);
-	result = sonde__next_lock.barrier_wait(b);
-	sonde__wait_end(&w, result == 0, CALLER);
-	return result;
+	return MEASURED(end_wait, SONDE__WAIT_BARRIER, b, sonde__next_lock.barrier_wait(b));
 }
 
 /* A thread that has ended is not waited for.  There is no address: the thread's number has to do.
@@ -190,7 +157,6 @@ int sonde__slow_barrier_wait(pthread_barrier_t *b)
 
 int sonde__slow_join(pthread_t t, void **result)
 {
-	struct sonde__measure w;
 	int failed;
 
 	if (!sonde__measures_others())
@@ -198,15 +164,12 @@ int sonde__slow_join(pthread_t t, void **result)
 	failed = sonde__next_lock.tryjoin_np(t, result);
 	if (failed != EBUSY)
 		return failed;
-	w = sonde__wait_begin(SONDE__WAIT_JOIN, (const void *)t);
-	failed = sonde__next_lock.join(t, result);
-	sonde__wait_end(&w, failed == 0, CALLER);
-	return failed;
+	return MEASURED(end_wait, SONDE__WAIT_JOIN, (const void *)t,
+			sonde__next_lock.join(t, result));
 }
 
 int sonde__slow_timedjoin(pthread_t t, void **result, const struct timespec *until)
 {
-	struct sonde__measure w;
 	int failed;
 
 	if (!sonde__measures_others())
@@ -214,15 +177,12 @@ int sonde__slow_timedjoin(pthread_t t, void **result, const struct timespec *unt
 	failed = sonde__next_lock.tryjoin_np(t, result);
 	if (failed != EBUSY)
 		return failed;
-	w = sonde__wait_begin(SONDE__WAIT_JOIN, (const void *)t);
-	failed = sonde__next_lock.timedjoin_np(t, result, until);
-	sonde__wait_end(&w, failed == 0 || failed == ETIMEDOUT, CALLER);
-	return failed;
+	return MEASURED(end_wait, SONDE__WAIT_JOIN, (const void *)t,
+			sonde__next_lock.timedjoin_np(t, result, until));
 }
 
 int sonde__slow_clockjoin(pthread_t t, void **result, clockid_t clock, const struct timespec *until)
 {
-	struct sonde__measure w;
 	int failed;
 
 	if (!sonde__measures_others() || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC))
@@ -230,24 +190,17 @@ int sonde__slow_clockjoin(pthread_t t, void **result, clockid_t clock, const str
 	failed = sonde__next_lock.tryjoin_np(t, result);
 	if (failed != EBUSY)
 		return failed;
-	w = sonde__wait_begin(SONDE__WAIT_JOIN, (const void *)t);
-	failed = sonde__next_lock.clockjoin_np(t, result, clock, until);
-	sonde__wait_end(&w, failed == 0 || failed == ETIMEDOUT, CALLER);
-	return failed;
+	return MEASURED(end_wait, SONDE__WAIT_JOIN, (const void *)t,
+			sonde__next_lock.clockjoin_np(t, result, clock, until));
 }
 
 /* There is no way to ask whether it has ended: what it returned would be lost. */
 int sonde__slow_thrd_join(thrd_t t, int *result)
 {
-	struct sonde__measure w;
-	int failed;
-
 	if (!sonde__measures_others())
 		return sonde__next_lock.thrd_join(t, result);
-	w = sonde__wait_begin(SONDE__WAIT_JOIN, (const void *)t);
-	failed = sonde__next_lock.thrd_join(t, result);
-	sonde__wait_end(&w, failed == thrd_success, CALLER);
-	return failed;
+	return MEASURED(end_c11, SONDE__WAIT_JOIN, (const void *)t,
+			sonde__next_lock.thrd_join(t, result));
 }
 
 /* Only if another thread is at it there is a wait; else this one does it, or it is done. */
@@ -262,15 +215,10 @@ static bool is_under_way(const int *control)
 
 int sonde__slow_once(pthread_once_t *control, void (*routine)(void))
 {
-	struct sonde__measure w;
-	int result;
-
 	if (!sonde__measures_others() || !is_under_way(control))
 		return sonde__next_lock.once(control, routine);
-	w = sonde__wait_begin(SONDE__WAIT_ONCE, control);
-	result = sonde__next_lock.once(control, routine);
-	sonde__wait_end(&w, result == 0, CALLER);
-	return result;
+	return MEASURED(end_wait, SONDE__WAIT_ONCE, control,
+			sonde__next_lock.once(control, routine));
 }
 
 void sonde__slow_call_once(once_flag *flag, void (*routine)(void))
