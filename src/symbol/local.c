@@ -28,7 +28,7 @@ enum {
 	DIGIT_BITS = 11,
 	DIGITS = 1 << DIGIT_BITS,
 	ADDRESS_DIGITS = 6,
-	AHEAD = 8,  /* locations or functions, for memory to come near */
+	AHEAD = 8,  /* locations or functions, while memory comes near */
 	BATCH = 64, /* texts */
 };
 
@@ -102,10 +102,14 @@ static bool sort_by_digit(const struct item *items, size_t n, int which, struct 
 /* By binary and address. */
 static void sort_items(struct symbolizer *s)
 {
-	struct item *other = mem_new(s->nitems + 1, sizeof(*other));
+	struct item *other = mem_new(s->nitems + 1, sizeof(*other)), used = { 0 };
 
-	for (int which = 0; s->nitems && which < 2 * ADDRESS_DIGITS; which++) {
-		if (sort_by_digit(s->items, s->nitems, which, other)) {
+	for (size_t i = 0; i < s->nitems; i++) {
+		used.address |= s->items[i].address;
+		used.binary |= s->items[i].binary;
+	}
+	for (int which = 0; which < 2 * ADDRESS_DIGITS; which++) {
+		if (digit(&used, which) && sort_by_digit(s->items, s->nitems, which, other)) {
 			struct item *was = s->items;
 
 			s->items = other;
@@ -380,23 +384,44 @@ static void intern_all(void *ctx)
 		intern_texts(s->p, &s->jobs[i]);
 }
 
-/* Brings frames near that set_all_lines() will soon look at: locations are in any order. */
+/* The table that has the frames of a location, or NULL; 'slot' is where in it they are. */
+static const struct job *job_of(const struct symbolizer *s, uint32_t location, uint32_t *slot)
+{
+	if (location >= s->p->nlocations || s->slots[location] == NONE)
+		return NULL;
+	*slot = s->slots[location];
+	return &s->jobs[s->binaries.of[s->p->locations[location].mapping]];
+}
+
+static void prefetch_functions(const struct job *job, uint32_t slot)
+{
+	const struct frame_table *t = &job->found.table;
+
+	for (uint32_t i = t->first[slot]; i < t->first[slot + 1]; i++)
+		__builtin_prefetch(&job->functions[t->frames[i].function]);
+}
+
+/*
+ * Brings near what set_all_lines() will soon look at, since locations are in any order: first where
+ * their frames are, then the frames, then what is known about their functions.
+ */
 static void prefetch_frames(const struct symbolizer *s, uint32_t location)
 {
-	const struct profile *p = s->p;
+	uint32_t slot;
+	const struct job *job = job_of(s, location + 3 * AHEAD, &slot);
 
-	if (location + AHEAD < p->nlocations && s->slots[location + AHEAD] != NONE) {
-		const struct location *l = &p->locations[location + AHEAD];
-		const struct frame_table *t = &s->jobs[s->binaries.of[l->mapping]].found.table;
+	if (job)
+		__builtin_prefetch(&job->found.table.first[slot]);
+	job = job_of(s, location + 2 * AHEAD, &slot);
+	if (job) {
+		const struct frame_table *t = &job->found.table;
 
-		__builtin_prefetch(&t->frames[t->first[s->slots[location + AHEAD]]]);
+		__builtin_prefetch(&t->frames[t->first[slot]]);
+		__builtin_prefetch(&t->frames[t->first[slot + 1]]);
 	}
-	if (location + 2 * AHEAD < p->nlocations && s->slots[location + 2 * AHEAD] != NONE) {
-		const struct location *l = &p->locations[location + 2 * AHEAD];
-		const struct frame_table *t = &s->jobs[s->binaries.of[l->mapping]].found.table;
-
-		__builtin_prefetch(&t->first[s->slots[location + 2 * AHEAD]]);
-	}
+	job = job_of(s, location + AHEAD, &slot);
+	if (job)
+		prefetch_functions(job, slot);
 }
 
 static void set_all_lines(struct symbolizer *s, struct line_adder *a)
@@ -423,6 +448,24 @@ static struct function make_function(const struct symbolizer *s, struct used u)
 	};
 }
 
+/* The same for set_functions(). */
+static void prefetch_used(const struct symbolizer *s, size_t i)
+{
+	if (i + 2 * AHEAD < s->nused) {
+		struct used u = s->used[i + 2 * AHEAD];
+
+		__builtin_prefetch(&s->jobs[u.job].found.table.functions[u.function]);
+	}
+	if (i + AHEAD < s->nused) {
+		const struct job *job = &s->jobs[s->used[i + AHEAD].job];
+		const struct table_function *f =
+			&job->found.table.functions[s->used[i + AHEAD].function];
+
+		__builtin_prefetch(&job->strings[f->readable]);
+		__builtin_prefetch(&job->strings[f->name]);
+	}
+}
+
 /* Makes the functions that are used.  Those of one binary differ, but others may have the same. */
 static void set_functions(struct symbolizer *s, struct line_adder *a)
 {
@@ -430,8 +473,10 @@ static void set_functions(struct symbolizer *s, struct line_adder *a)
 
 	line_adder_expect(a, s->nused);
 	for (size_t i = 0; i < s->nused; i++) {
-		struct function f = make_function(s, s->used[i]);
+		struct function f;
 
+		prefetch_used(s, i);
+		f = make_function(s, s->used[i]);
 		numbers[i] = s->nbusy > 1 ? line_adder_function(a, f) : line_adder_new(a, f);
 	}
 	if (s->nbusy <= 1 && a->p->nfunctions == 0)
