@@ -61,6 +61,7 @@ struct trimmer {
 	uint8_t *kept;     /* per node, once something was left out; NULL before */
 	uint64_t *inlined; /* per location, as walk_nodes() returned them */
 	int64_t node_cutoff, edge_cutoff;
+	bool has_tags;
 };
 
 static bool is_negative(const struct weight *w)
@@ -236,20 +237,22 @@ static void drop_light_nodes(struct trimmer *t)
 
 /* ------------------------------------------------------------------ only the top ones */
 
-/* Collects the tags of the first 'n' nodes; a tree has them all from the start. */
+/*
+ * Collects the tags of the first 'n' nodes, once: those of a node do not depend on others, and what
+ * is left out later is not asked for.  A tree has them all from the start.
+ */
 static void collect_tags(struct trimmer *t, uint32_t n)
 {
 	struct graph *g = t->g;
 	AUTO(freep) uint8_t *wanted = NULL;
 
-	if (t->o->call_tree)
+	if (t->o->call_tree || t->has_tags)
 		return;
+	t->has_tags = true;
 	wanted = mem_zeroed(g->nnodes, 1);
 	for (uint32_t i = 0; i < n && i < g->n; i++)
 		wanted[g->order[i]] = 1;
-	tags_release(&g->tags);
-	tags_init(&g->tags);
-	tags_walk(&g->tags, &t->nodes, &t->o->selection, &t->o->tags, t->kept, wanted);
+	tags_walk(&g->tags, &t->nodes, &t->o->selection, &t->o->tags, wanted);
 }
 
 static uint32_t *count_tags(const struct trimmer *t)

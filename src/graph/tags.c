@@ -93,8 +93,10 @@ void sample_tags_release(struct sample_tags *st)
 void tags_read(struct sample_tags *st, struct profile *p, const struct sample *s,
 	       const struct tag_options *o)
 {
-	st->label = join_labels(st, p, s);
+	st->list.label = join_labels(st, p, s);
 	read_numbers(st, p, s, o);
+	st->list.numbers = st->numbers;
+	st->list.nnumbers = (uint32_t)st->nnumbers;
 }
 
 /* ------------------------------------------------------------------ of a node */
@@ -139,66 +141,27 @@ static void add_weight(struct tag *t, int64_t w, int64_t d, bool flat)
 	*div = wrap_add(*div, d);
 }
 
-void tags_add(struct tags *t, uint32_t node, const struct sample_tags *st, int64_t w, int64_t d,
+void tags_add(struct tags *t, uint32_t node, const struct tag_list *list, int64_t w, int64_t d,
 	      bool flat)
 {
-	if (st->label)
-		add_weight(tag_for(t, node, st->label, NONE, 0), w, d, flat);
-	for (size_t i = 0; i < st->nnumbers; i++)
-		add_weight(tag_for(t, node, st->label, st->numbers[i].text, st->numbers[i].value),
-			   w, d, flat);
+	if (list->label)
+		add_weight(tag_for(t, node, list->label, NONE, 0), w, d, flat);
+	for (uint32_t i = 0; i < list->nnumbers; i++) {
+		const struct sample_number *one = &list->numbers[i];
+
+		add_weight(tag_for(t, node, list->label, one->text, one->value), w, d, flat);
+	}
 }
 
-struct tag_walk {
-	struct tags *t;
-	const struct nodes *n;
-	const uint8_t *kept, *wanted;
-	uint32_t *stamp;
-	struct sample_tags st;
-};
-
-static void add_stack(struct tag_walk *walk, const struct sample *s, int64_t w, int64_t d,
-		      uint32_t number)
+void tags_merge(struct tags *t, const struct tags *from)
 {
-	const struct nodes *n = walk->n;
-	const uint32_t *stack = n->p->stacks + s->stack;
-	uint32_t leaf = NONE;
+	for (size_t i = 0; i < from->n; i++) {
+		const struct tag *f = &from->at[i];
+		struct tag *to = tag_for(t, f->node, f->label, f->number, f->value);
 
-	for (uint32_t i = s->depth; i-- > 0;) {
-		for (uint32_t f = n->first[stack[i] + 1]; f-- > n->first[stack[i]];) {
-			uint32_t node = n->frame[f];
-			bool skipped = walk->kept && !walk->kept[node];
-
-			leaf = skipped ? NONE : node;
-			if (skipped || !walk->wanted[node] || walk->stamp[node] == number)
-				continue;
-			walk->stamp[node] = number;
-			tags_add(walk->t, node, &walk->st, w, d, false);
-		}
+		add_weight(to, f->w.cum, f->w.cum_div, false);
+		add_weight(to, f->w.flat, f->w.flat_div, true);
 	}
-	if (leaf != NONE && walk->wanted[leaf])
-		tags_add(walk->t, leaf, &walk->st, w, d, true);
-}
-
-void tags_walk(struct tags *t, const struct nodes *n, const struct selection *s,
-	       const struct tag_options *o, const uint8_t *kept, const uint8_t *wanted)
-{
-	struct tag_walk walk = { .t = t, .n = n, .kept = kept, .wanted = wanted };
-	struct profile *p = n->p;
-
-	walk.stamp = mem_zeroed(n->n, sizeof(*walk.stamp));
-	sample_tags_init(&walk.st);
-	for (size_t i = 0; i < p->nsamples; i++) {
-		int64_t w = selected_value(s, p, i), d = selected_divisor(s, p, i);
-
-		if ((w == 0 && d == 0) || p->samples[i].nlabels == 0)
-			continue;
-		tags_read(&walk.st, p, &p->samples[i], o);
-		if (walk.st.label || walk.st.nnumbers)
-			add_stack(&walk, &p->samples[i], w, d, (uint32_t)i + 1);
-	}
-	free(walk.stamp);
-	sample_tags_release(&walk.st);
 }
 
 bool tag_is_heavy(const struct tag *t, int64_t cutoff)

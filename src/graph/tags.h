@@ -38,21 +38,25 @@ struct tags {
 void tags_init(struct tags *t);
 void tags_release(struct tags *t);
 
-/*
- * The tags of one sample, as numbers of strings: tags_read() fills it in, tags_add() then adds the
- * sample to a node, either to the value of everything below it or to its own.
- */
 struct sample_number {
-	uint32_t text;
+	uint32_t text; /* string: as printed */
 	int64_t value;
 };
 
+/* The tags of one sample. */
+struct tag_list {
+	uint32_t label; /* as in struct tag */
+	uint32_t nnumbers;
+	const struct sample_number *numbers;
+};
+
+/* tags_read() makes a list of them, and keeps it until the next. */
 struct sample_tags {
-	uint32_t label;
-	struct sample_number *numbers;
+	struct tag_list list;
+	struct sample_number *numbers; /* private, as is the rest */
 	size_t nnumbers, cap;
-	struct pieces labels; /* private */
-	struct out text;      /* private */
+	struct pieces labels;
+	struct out text;
 };
 
 void sample_tags_init(struct sample_tags *st);
@@ -60,13 +64,17 @@ void sample_tags_release(struct sample_tags *st);
 
 void tags_read(struct sample_tags *st, struct profile *p, const struct sample *s,
 	       const struct tag_options *o);
-void tags_add(struct tags *t, uint32_t node, const struct sample_tags *st, int64_t w, int64_t d,
+
+/* Adds a sample to a node: to the value of everything below it, or to its own. */
+void tags_add(struct tags *t, uint32_t node, const struct tag_list *list, int64_t w, int64_t d,
 	      bool flat);
 
-/* tags_walk() collects the tags of the nodes for which 'wanted' is not 0 ('kept' as walk_edges()).
- */
+/* Adds all of 'from', in its order. */
+void tags_merge(struct tags *t, const struct tags *from);
+
+/* tags_walk() collects the tags of the nodes for which 'wanted' is not 0. */
 void tags_walk(struct tags *t, const struct nodes *n, const struct selection *s,
-	       const struct tag_options *o, const uint8_t *kept, const uint8_t *wanted);
+	       const struct tag_options *o, const uint8_t *wanted);
 
 /* Whether a tag survives trimming at 'cutoff'. */
 bool tag_is_heavy(const struct tag *t, int64_t cutoff);

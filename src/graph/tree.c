@@ -125,7 +125,7 @@ static void add_stack(struct builder *b, const struct sample *s, int64_t w, int6
 			g->edges[node].weight_div = wrap_add(g->edges[node].weight_div, d);
 			g->edges[node].inlined &= f != outermost;
 			if (b->o->visual)
-				tags_add(&g->tags, node, &b->st, w, d, false);
+				tags_add(&g->tags, node, &b->st.list, w, d, false);
 		}
 	}
 	if (node == NONE)
@@ -133,7 +133,7 @@ static void add_stack(struct builder *b, const struct sample *s, int64_t w, int6
 	g->nodes[node].w.flat = wrap_add(g->nodes[node].w.flat, w);
 	g->nodes[node].w.flat_div = wrap_add(g->nodes[node].w.flat_div, d);
 	if (b->o->visual)
-		tags_add(&g->tags, node, &b->st, w, d, true);
+		tags_add(&g->tags, node, &b->st.list, w, d, true);
 }
 
 void tree_build(struct graph *g, const struct nodes *n, const struct graph_options *o)

@@ -17,15 +17,14 @@
 
 enum { PARALLEL_STACKS = 1 << 16, PICK = 64, PENDING = 64, LARGEST_GRID = 1 << 18 };
 
-static int width_for(const struct profile *p)
+int walk_width(const struct profile *p)
 {
 	return p->nstacks < PARALLEL_STACKS ? 1 : par_width();
 }
 
-/* The samples that thread 't' of 'width' looks at. */
-static size_t begin_of(const struct profile *p, int t, int width)
+size_t walk_begin(const struct profile *p, int share, int width)
 {
-	return p->nsamples * (size_t)t / (size_t)width;
+	return p->nsamples * (size_t)share / (size_t)width;
 }
 
 /* ------------------------------------------------------------------ nodes */
@@ -111,9 +110,9 @@ static void walk_share(int t, void *ctx)
 	int64_t *flats = mem_zeroed(n->n, sizeof(*flats));
 	uint64_t *many = mem_zeroed(p->nlocations, sizeof(*many));
 	struct weight *divs = walk->s->mean ? mem_zeroed(n->n, sizeof(*divs)) : NULL;
-	size_t end = begin_of(p, t + 1, walk->width);
+	size_t end = walk_begin(p, t + 1, walk->width);
 
-	for (size_t i = begin_of(p, t, walk->width); i < end; i++) {
+	for (size_t i = walk_begin(p, t, walk->width); i < end; i++) {
 		int64_t w = selected_value(walk->s, p, i), d = selected_divisor(walk->s, p, i);
 		const struct sample *s = &p->samples[i];
 		uint32_t leaf;
@@ -135,7 +134,7 @@ static void walk_share(int t, void *ctx)
 
 uint64_t *walk_nodes(const struct nodes *n, const struct selection *s, struct weight *weights)
 {
-	struct node_walk walk = { .n = n, .s = s, .width = width_for(n->p) };
+	struct node_walk walk = { .n = n, .s = s, .width = walk_width(n->p) };
 
 	par_run(walk.width, walk_share, &walk);
 	for (int t = 1; t < walk.width; t++) {
@@ -442,14 +441,14 @@ static void walk_edge_share(int t, void *ctx)
 {
 	struct edge_walk *walk = ctx;
 	const struct profile *p = walk->n->p;
-	size_t end = begin_of(p, t + 1, walk->width);
+	size_t end = walk_begin(p, t + 1, walk->width);
 
 	if (walk->use_grid)
 		edge_sums_init(&walk->sums[t], &walk->grid, walk->grid.nsrc * walk->grid.ndst,
 			       walk->s->mean);
 	else
 		edge_sums_init(&walk->sums[t], NULL, 1024, walk->s->mean);
-	for (size_t i = begin_of(p, t, walk->width); i < end; i++) {
+	for (size_t i = walk_begin(p, t, walk->width); i < end; i++) {
 		struct stamp stamp = { selected_value(walk->s, p, i),
 				       selected_divisor(walk->s, p, i), (uint32_t)i + 1 };
 
@@ -521,7 +520,7 @@ struct edge *walk_edges(const struct nodes *n, const struct selection *s, const 
 	struct edge_walk walk = { .n = n, .s = s, .kept = kept, .wanted = wanted };
 	struct edge *edges;
 
-	walk.width = width_for(n->p);
+	walk.width = walk_width(n->p);
 	walk.calls = mem_zeroed(n->p->nlocations, sizeof(*walk.calls));
 	walk.places = mem_new(n->p->nlocations, sizeof(*walk.places));
 	for (uint32_t i = 0; i < n->p->nlocations; i++)

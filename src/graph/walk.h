@@ -27,6 +27,10 @@ struct edge {
 	bool removed;
 };
 
+/* How many threads go through the samples of 'p', and where the share of each of them begins. */
+int walk_width(const struct profile *p);
+size_t walk_begin(const struct profile *p, int share, int width);
+
 /*
  * walk_nodes() gives each node its own value and that of everything below it, once per sample.
  *

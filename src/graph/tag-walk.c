@@ -1,0 +1,247 @@
+/*
+ * tag-walk.c - the labels of all samples, node by node
+ *
+ * Few sets of labels are on many samples.  Each is read once; then threads go through the stacks,
+ * each with tags of its own, which are merged in the order of the samples.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "graph/tags.h"
+
+#include "base/par.h"
+#include "base/xalloc.h"
+
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------ sets of labels */
+
+/* What samples with the same labels have in common. */
+struct tag_set {
+	size_t sample; /* the first of them */
+	uint32_t label;
+	uint32_t nnumbers;
+	size_t numbers; /* the first among those of all sets */
+};
+
+/* The labels of all samples, each set of them read once. */
+struct tag_sets {
+	const struct profile *p;
+	uint32_t *of; /* per sample: its set, or NONE if no tag comes from it */
+	struct tag_set *at;
+	size_t n, cap;
+	struct sample_number *numbers;
+	size_t nnumbers, cap_numbers;
+	struct table index;
+};
+
+static uint64_t hash_labels(const struct profile *p, size_t sample)
+{
+	const struct sample *s = &p->samples[sample];
+	uint64_t h = s->nlabels;
+
+	for (uint32_t i = 0; i < s->nlabels; i++) {
+		const struct label *l = &p->labels[s->label + i];
+
+		h = hash_mix(h ^ (uint64_t)l->num, (uint64_t)l->key << 32 | l->str);
+	}
+	return h;
+}
+
+static bool same_labels(const struct profile *p, size_t a, size_t b)
+{
+	const struct sample *x = &p->samples[a], *y = &p->samples[b];
+
+	if (x->nlabels != y->nlabels)
+		return false;
+	for (uint32_t i = 0; i < x->nlabels; i++) {
+		const struct label *l = &p->labels[x->label + i], *m = &p->labels[y->label + i];
+
+		if (l->key != m->key || l->str != m->str || l->unit != m->unit || l->num != m->num)
+			return false;
+	}
+	return true;
+}
+
+static uint64_t rehash_set(uint32_t i, const void *ctx)
+{
+	const struct tag_sets *sets = ctx;
+
+	return hash_labels(sets->p, sets->at[i].sample);
+}
+
+static uint32_t add_set(struct tag_sets *sets, size_t sample, const struct tag_list *list)
+{
+	struct tag_set set = { sample, list->label, list->nnumbers, sets->nnumbers };
+
+	for (uint32_t i = 0; i < list->nnumbers; i++)
+		vec_push(sets->numbers, sets->nnumbers, sets->cap_numbers, list->numbers[i]);
+	vec_push(sets->at, sets->n, sets->cap, set);
+	return (uint32_t)sets->n - 1;
+}
+
+static uint32_t set_of(struct tag_sets *sets, size_t sample, struct sample_tags *st,
+		       struct profile *p, const struct tag_options *o)
+{
+	struct probe at;
+
+	table_reserve(&sets->index, rehash_set, sets);
+	at = table_probe(&sets->index, hash_labels(p, sample));
+	while (table_next(&sets->index, &at)) {
+		if (same_labels(p, sets->at[at.value].sample, sample))
+			return at.value;
+	}
+	tags_read(st, p, &p->samples[sample], o);
+	table_put(&sets->index, &at, (uint32_t)sets->n);
+	return add_set(sets, sample, &st->list);
+}
+
+static void tag_sets_init(struct tag_sets *sets, struct profile *p, const struct selection *s,
+			  const struct tag_options *o)
+{
+	struct sample_tags st;
+
+	*sets = (struct tag_sets){ .p = p, .of = mem_new(p->nsamples, sizeof(*sets->of)) };
+	table_init(&sets->index, 0);
+	sample_tags_init(&st);
+	for (size_t i = 0; i < p->nsamples; i++) {
+		bool counts = selected_value(s, p, i) || selected_divisor(s, p, i);
+		uint32_t set = NONE;
+
+		if (counts && p->samples[i].nlabels)
+			set = set_of(sets, i, &st, p, o);
+		if (set != NONE && !sets->at[set].label && !sets->at[set].nnumbers)
+			set = NONE;
+		sets->of[i] = set;
+	}
+	sample_tags_release(&st);
+}
+
+static void tag_sets_release(struct tag_sets *sets)
+{
+	free(sets->of);
+	free(sets->at);
+	free(sets->numbers);
+	table_release(&sets->index);
+}
+
+/* ------------------------------------------------------------------ all samples */
+
+enum { PICK = 64 };
+
+struct tag_walk {
+	const struct nodes *n;
+	const struct selection *s;
+	const struct tag_sets *sets;
+	const uint8_t *wanted;
+	uint8_t *picked; /* per location: a frame of it is wanted */
+	int width;
+	struct tags *tags; /* per thread */
+};
+
+/* A sample, and where its thread has got to. */
+struct tagged {
+	struct tags *to;
+	uint32_t *stamps; /* per node: the last sample that it was counted for */
+	struct tag_list list;
+	int64_t w, d;
+	uint32_t number;
+};
+
+static void add_location(const struct tag_walk *walk, uint32_t location, const struct tagged *s)
+{
+	const struct nodes *n = walk->n;
+
+	for (uint32_t f = n->first[location + 1]; f-- > n->first[location];) {
+		uint32_t node = n->frame[f];
+
+		if (!walk->wanted[node] || s->stamps[node] == s->number)
+			continue;
+		s->stamps[node] = s->number;
+		tags_add(s->to, node, &s->list, s->w, s->d, false);
+	}
+}
+
+/* From the root down, as tags have the order of their first appearance. */
+static void add_stack(const struct tag_walk *walk, const struct sample *sample,
+		      const struct tagged *s)
+{
+	const uint32_t *stack = walk->n->p->stacks + sample->stack;
+	uint32_t picked[PICK], leaf;
+
+	for (uint32_t end = sample->depth; end > 0;) {
+		uint32_t begin = end > PICK ? end - PICK : 0, n = 0;
+
+		for (uint32_t i = begin; i < end; i++) {
+			picked[n] = stack[i];
+			n += walk->picked[stack[i]];
+		}
+		while (n-- > 0)
+			add_location(walk, picked[n], s);
+		end = begin;
+	}
+	leaf = sample->depth ? walk->n->lead[stack[0]] & ~NODE_MANY : NONE;
+	if (leaf != NONE && walk->wanted[leaf])
+		tags_add(s->to, leaf, &s->list, s->w, s->d, true);
+}
+
+static void walk_share(int share, void *ctx)
+{
+	const struct tag_walk *walk = ctx;
+	const struct tag_sets *sets = walk->sets;
+	const struct profile *p = walk->n->p;
+	size_t end = walk_begin(p, share + 1, walk->width);
+	struct tagged s = { .to = &walk->tags[share],
+			    .stamps = mem_zeroed(walk->n->n, sizeof(*s.stamps)) };
+
+	for (size_t i = walk_begin(p, share, walk->width); i < end; i++) {
+		const struct tag_set *set;
+
+		if (sets->of[i] == NONE)
+			continue;
+		set = &sets->at[sets->of[i]];
+		s.list = (struct tag_list){ set->label, set->nnumbers,
+					    sets->numbers + set->numbers };
+		s.w = selected_value(walk->s, p, i);
+		s.d = selected_divisor(walk->s, p, i);
+		s.number = (uint32_t)i + 1;
+		add_stack(walk, &p->samples[i], &s);
+	}
+	free(s.stamps);
+}
+
+static void pick_locations(struct tag_walk *walk)
+{
+	const struct nodes *n = walk->n;
+
+	walk->picked = mem_zeroed(n->p->nlocations, 1);
+	for (uint32_t l = 0; l < n->p->nlocations; l++) {
+		for (uint32_t f = n->first[l]; f < n->first[l + 1]; f++)
+			walk->picked[l] |= walk->wanted[n->frame[f]];
+	}
+}
+
+void tags_walk(struct tags *t, const struct nodes *n, const struct selection *s,
+	       const struct tag_options *o, const uint8_t *wanted)
+{
+	struct tags shares[PAR_MOST];
+	struct tag_sets sets;
+	struct tag_walk walk = { .n = n,
+				 .s = s,
+				 .sets = &sets,
+				 .wanted = wanted,
+				 .width = walk_width(n->p),
+				 .tags = shares };
+
+	tag_sets_init(&sets, n->p, s, o);
+	pick_locations(&walk);
+	for (int i = 0; i < walk.width; i++)
+		tags_init(&shares[i]);
+	if (sets.n)
+		par_run(walk.width, walk_share, &walk);
+	for (int i = 0; i < walk.width; i++) {
+		tags_merge(t, &shares[i]);
+		tags_release(&shares[i]);
+	}
+	free(walk.picked);
+	tag_sets_release(&sets);
+}
