@@ -340,6 +340,16 @@ static uint32_t caller_above(const struct edge_walk *walk, const uint32_t *stack
 	return NONE;
 }
 
+/* The same where all callees are of interest: then it is in 'above', the last that was picked. */
+static uint32_t caller_picked(const struct edge_walk *walk, const uint32_t *stack, uint32_t i,
+			      uint32_t above, bool *residual)
+{
+	if (above == NONE)
+		return NONE;
+	*residual = above != i + 1 || walk->places[stack[above]].residual;
+	return walk->places[stack[above]].caller;
+}
+
 /* The edges to the frames of one location, whose caller is 'parent'. */
 static void add_location_edges(const struct edge_walk *walk, uint32_t loc, uint32_t parent,
 			       bool residual, struct edge_sums *sums, struct pending *pending,
@@ -372,7 +382,7 @@ static void add_edges(const struct edge_walk *walk, const struct sample *s, stru
 {
 	const uint32_t *stack = walk->n->p->stacks + s->stack;
 	struct pending pending;
-	uint32_t picked[PICK];
+	uint32_t picked[PICK], above = NONE;
 
 	pending.n = 0;
 	for (uint32_t end = s->depth; end > 0;) {
@@ -385,8 +395,11 @@ static void add_edges(const struct edge_walk *walk, const struct sample *s, stru
 		while (n-- > 0) {
 			bool residual = false;
 			uint32_t i = picked[n], callee = walk->places[stack[i]].callee;
-			uint32_t parent = caller_above(walk, stack, i, s->depth, &residual);
+			uint32_t parent =
+				walk->wanted ? caller_above(walk, stack, i, s->depth, &residual)
+					     : caller_picked(walk, stack, i, above, &residual);
 
+			above = i;
 			if (callee == NONE)
 				add_location_edges(walk, stack[i], parent, residual, sums, &pending,
 						   stamp);
