@@ -23,12 +23,12 @@
 
 #include <cmocka.h>
 
-enum { MOST = 400, DEEPEST = 10, NAMES = 3 };
+enum { MOST = 400, HUGE = 6000, DEEPEST = 10, NAMES = 3 };
 
 /* Stacks as text, "a;b;a", and what each is worth. */
 struct stacks_text {
-	char text[MOST][2 * DEEPEST + 1];
-	int value[MOST];
+	char text[HUGE][2 * DEEPEST + 1];
+	int value[HUGE];
 	size_t n;
 };
 
@@ -391,6 +391,102 @@ static void what_is_found_is_counted_once(void **state)
 	fell(&f);
 }
 
+static void assert_same_frames(const struct call_tree *a, const struct call_tree *b)
+{
+	struct call_frames x, y;
+
+	assert_int_equal(a->n, b->n);
+	show_all(a, call_tree_root(a), &x);
+	show_all(b, call_tree_root(b), &y);
+	assert_int_equal(x.n, y.n);
+	for (size_t i = 0; i < x.n; i++) {
+		assert_memory_equal(&x.at[i].at, &y.at[i].at, sizeof(x.at[i].at));
+		assert_memory_equal(&x.at[i].w, &y.at[i].w, sizeof(x.at[i].w));
+		assert_int_equal(x.at[i].place, y.at[i].place);
+		assert_int_equal(x.at[i].callees, y.at[i].callees);
+	}
+	free(x.at);
+	free(y.at);
+}
+
+static void an_order_serves_stacks_of_other_values(void **state)
+{
+	(void)state;
+	for (uint32_t seed = 1; seed <= 10; seed++) {
+		struct call_order *order = NULL, *before;
+		struct call_tree first, second;
+		struct fixture f, g;
+		struct stacks_text s;
+
+		make_stacks(&s, seed, MOST);
+		plant(&f, &s, 0);
+		for (size_t i = 0; i < s.n; i++)
+			s.value[i] = throw_dice(3) ? 1 + (int)throw_dice(9) : 0;
+		plant(&g, &s, 0);
+		call_tree_init_ordered(&first, f.r, &order);
+		before = order;
+		call_tree_init_ordered(&second, g.r, &order);
+		assert_ptr_equal(order, before);
+		assert_same_frames(&first, &f.t);
+		assert_same_frames(&second, &g.t);
+		call_order_release(order);
+		call_tree_release(&first);
+		call_tree_release(&second);
+		fell(&f);
+		fell(&g);
+	}
+}
+
+static void another_profile_has_another_order(void **state)
+{
+	struct call_order *order = NULL;
+	struct call_tree first, second;
+	struct fixture f, g;
+	struct stacks_text s;
+
+	(void)state;
+	make_stacks(&s, 1, MOST);
+	plant(&f, &s, 0);
+	make_stacks(&s, 1, MOST / 2);
+	plant(&g, &s, 0);
+	call_tree_init_ordered(&first, f.r, &order);
+	call_tree_init_ordered(&second, g.r, &order);
+	assert_ptr_equal(second.order, order);
+	assert_ptr_not_equal(first.order, order);
+	assert_same_frames(&second, &g.t);
+	call_order_release(order);
+	call_tree_release(&first);
+	call_tree_release(&second);
+	fell(&f);
+	fell(&g);
+}
+
+/* Far more than one thread keeps for itself. */
+static void many_stacks_are_sorted_by_several_threads(void **state)
+{
+	struct stacks_text *s = calloc(1, sizeof(*s));
+	uint32_t a[DEEPEST] = { 0 }, b[DEEPEST] = { 0 };
+	struct fixture f;
+
+	(void)state;
+	assert_non_null(s);
+	make_stacks(s, 7, HUGE);
+	plant(&f, s, 0);
+	assert_int_equal(f.t.n, HUGE);
+	for (uint32_t i = 1; i < f.t.n; i++) {
+		uint32_t x = f.t.length[i - 1], y = f.t.length[i], same = 0;
+
+		call_tree_path(&f.t, i - 1, x, a);
+		call_tree_path(&f.t, i, y, b);
+		while (same < x && same < y && a[same] == b[same])
+			same++;
+		assert_int_equal(f.t.shared[i], same);
+		assert_true(same == x || (same < y && a[same] < b[same]));
+	}
+	fell(&f);
+	free(s);
+}
+
 static void nothing_is_a_tree_too(void **state)
 {
 	struct stacks_text s = { .n = 1, .text = { "a;b" }, .value = { 0 } };
@@ -418,6 +514,9 @@ int main(void)
 		cmocka_unit_test(any_frame_can_be_on_top),
 		cmocka_unit_test(callers_and_callees_count_a_stack_once),
 		cmocka_unit_test(what_is_found_is_counted_once),
+		cmocka_unit_test(an_order_serves_stacks_of_other_values),
+		cmocka_unit_test(another_profile_has_another_order),
+		cmocka_unit_test(many_stacks_are_sorted_by_several_threads),
 		cmocka_unit_test(nothing_is_a_tree_too),
 	};
 

@@ -1,10 +1,6 @@
 /*
  * call-tree.c - all stacks of a report, sorted: every frame of their call tree is a range of them
  *
- * All stacks start in one range of an array, that of the root.  A range is split in place into one
- * range per callee, as in a radix sort whose digits are frames; then each of these is split, until
- * few stacks are left, which are compared with one another.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "report/call-tree.h"
@@ -13,229 +9,21 @@
 #include "base/wrap.h"
 #include "base/xalloc.h"
 #include "report/call-cursor.h"
+#include "report/call-sort.h"
 
 #include <stdlib.h>
 
-/* Stacks that are compared rather than split. */
-enum { FEW = 6 };
 /* How far ahead to look for what is going to be needed. */
 enum { AHEAD = 12 };
 
 /* Widths that are added up while sorting differ by less than this from what they are. */
 #define ROUNDING 1e-6
 
-/* A callee of the range being split. */
-struct group {
-	uint32_t place, n;
-	uint32_t at, end; /* where the next of its stacks goes, and the first of the next group */
-	double width;
-};
-
-struct sorter {
-	struct call_tree *t;
-	struct call_cursor *cursors;
-	uint32_t *next;       /* per cursor of the range being split: its callee, or NONE */
-	uint32_t *slot;       /* per place: 1 + its number among the groups, or 0 */
-	struct group *groups; /* of the range being split */
-	size_t ngroups, cap_groups;
-	struct call_range *todo; /* a stack */
-	size_t ntodo, cap_todo;
-	double cutoff;
-};
-
-/* ------------------------------------------------------------------ few stacks */
-
-/* The order of what is left of two stacks; '*shared' is how many frames that have in common. */
-static int compare(const struct call_tree *t, struct call_cursor a, struct call_cursor b,
-		   uint32_t *shared)
-{
-	for (*shared = 0;; ++*shared) {
-		uint32_t x = call_step(t, &a), y = call_step(t, &b);
-
-		if (x == y && x == NONE)
-			return 0;
-		if (x != y) /* the end of a stack comes first */
-			return x + 1 < y + 1 ? -1 : 1;
-	}
-}
-
-static void sort_few(struct sorter *s, struct call_range r)
-{
-	uint32_t shared;
-
-	for (uint32_t i = r.from + 1; i < r.to; i++) {
-		struct call_cursor c = s->cursors[i];
-		uint32_t j = i;
-
-		for (; j > r.from && compare(s->t, s->cursors[j - 1], c, &shared) > 0; j--)
-			s->cursors[j] = s->cursors[j - 1];
-		s->cursors[j] = c;
-	}
-	for (uint32_t i = r.from + 1; i < r.to; i++) {
-		compare(s->t, s->cursors[i - 1], s->cursors[i], &shared);
-		s->t->shared[i] = r.level + shared;
-	}
-}
-
-/* ------------------------------------------------------------------ many stacks */
-
 static double width_of(const struct call_tree *t, uint32_t sample)
 {
 	double v = (double)selected_value(&t->r->selection, t->r->v, sample);
 
 	return v < 0 ? -v : v;
-}
-
-static struct group *group_of(struct sorter *s, uint32_t place)
-{
-	struct group new = { .place = place };
-
-	if (s->slot[place] == 0) {
-		vec_push(s->groups, s->ngroups, s->cap_groups, new);
-		s->slot[place] = (uint32_t)s->ngroups;
-	}
-	return &s->groups[s->slot[place] - 1];
-}
-
-/* Stacks are all over the memory: waiting for several at a time is quicker. */
-static void expect(const struct call_cursor *c)
-{
-	if (c->frames == 0 && c->left > 0)
-		__builtin_prefetch(&c->stack[c->left - 1]);
-}
-
-/* Takes all stacks one step on.  How many of them have ended. */
-static uint32_t find_groups(struct sorter *s, struct call_range r)
-{
-	uint32_t ended = 0;
-
-	s->ngroups = 0;
-	for (uint32_t i = r.from; i < r.to; i++) {
-		struct group *g;
-		uint32_t place;
-
-		if (r.to - i > AHEAD)
-			expect(&s->cursors[i + AHEAD]);
-		place = call_step(s->t, &s->cursors[i]);
-		s->next[i - r.from] = place;
-		if (place == NONE) {
-			ended++;
-			continue;
-		}
-		g = group_of(s, place);
-		g->n++;
-		g->width += (double)s->cursors[i].width;
-	}
-	return ended;
-}
-
-static int by_place(const void *a, const void *b)
-{
-	const struct group *x = a, *y = b;
-
-	return (x->place > y->place) - (x->place < y->place);
-}
-
-/* Says where each group begins, and that its neighbours have no more in common. */
-static void arrange(struct sorter *s, struct call_range r, uint32_t ended)
-{
-	uint32_t at = r.from + ended;
-
-	for (uint32_t i = r.from + 1; i < at; i++)
-		s->t->shared[i] = r.level;
-	if (s->ngroups > 1)
-		qsort(s->groups, s->ngroups, sizeof(*s->groups), by_place);
-	for (size_t i = 0; i < s->ngroups; i++) {
-		struct group *g = &s->groups[i];
-
-		s->slot[g->place] = (uint32_t)i + 1;
-		g->at = at;
-		if (at > r.from)
-			s->t->shared[at] = r.level;
-		at += g->n;
-		g->end = at;
-	}
-}
-
-/* Changes the stack at 'i' for the one where it belongs, until it is one of 'group' itself. */
-static void fetch(struct sorter *s, uint32_t from, uint32_t i, struct group *ended,
-		  const struct group *group)
-{
-	for (;;) {
-		uint32_t place = s->next[i - from];
-		struct group *to = place == NONE ? ended : &s->groups[s->slot[place] - 1];
-		struct call_cursor cursor = s->cursors[i];
-
-		if (to == group)
-			return;
-		s->cursors[i] = s->cursors[to->at];
-		s->next[i - from] = s->next[to->at - from];
-		s->cursors[to->at] = cursor;
-		s->next[to->at - from] = place;
-		to->at++;
-	}
-}
-
-/* Brings the stacks of each group together, without room for a copy of them. */
-static void distribute(struct sorter *s, struct call_range r, uint32_t nended)
-{
-	struct group ended = { .at = r.from, .end = r.from + nended };
-
-	for (; ended.at < ended.end; ended.at++)
-		fetch(s, r.from, ended.at, &ended, &ended);
-	for (size_t i = 0; i < s->ngroups; i++) {
-		struct group *g = &s->groups[i];
-
-		for (; g->at < g->end; g->at++)
-			fetch(s, r.from, g->at, &ended, g);
-	}
-}
-
-/* Not looked into, it has no callees. */
-static void leave(struct sorter *s, struct call_range r)
-{
-	for (uint32_t i = r.from + 1; i < r.to; i++)
-		s->t->shared[i] = NONE;
-}
-
-static void split(struct sorter *s, struct call_range r)
-{
-	uint32_t ended = find_groups(s, r);
-
-	arrange(s, r, ended);
-	distribute(s, r, ended);
-	for (size_t i = s->ngroups; i-- > 0;) {
-		const struct group *g = &s->groups[i];
-		struct call_range below = { g->end - g->n, g->end, r.level + 1 };
-
-		s->slot[g->place] = 0;
-		if (g->width >= s->cutoff)
-			vec_push(s->todo, s->ntodo, s->cap_todo, below);
-		else
-			leave(s, below);
-	}
-}
-
-static void sort(struct call_tree *t, struct call_cursor *cursors, double cutoff)
-{
-	struct sorter s = { .t = t, .cursors = cursors, .cutoff = cutoff };
-	struct call_range all = { 0, t->n, 0 };
-
-	s.next = mem_new(t->n, sizeof(*s.next));
-	s.slot = mem_zeroed(t->nodes.n, sizeof(*s.slot));
-	vec_push(s.todo, s.ntodo, s.cap_todo, all);
-	while (s.ntodo) {
-		struct call_range r = s.todo[--s.ntodo];
-
-		if (r.to - r.from > FEW)
-			split(&s, r);
-		else
-			sort_few(&s, r);
-	}
-	free(s.next);
-	free(s.slot);
-	free(s.groups);
-	free(s.todo);
 }
 
 /* ------------------------------------------------------------------ sums */
@@ -411,18 +199,15 @@ static void build(struct call_tree *t, struct call_cursor *cursors, double cutof
 {
 	t->shared = mem_zeroed((size_t)t->n + 1, sizeof(*t->shared));
 	measure(t, cursors);
-	sort(t, cursors, cutoff);
+	call_sort(t, cursors, cutoff);
 	reorder(t, cursors);
 	free(cursors);
-	add_up(t);
 }
 
-void call_tree_init(struct call_tree *t, struct report *r, double narrowest)
+static void begin(struct call_tree *t, struct report *r)
 {
 	const struct profile *v = r->v;
-	struct call_cursor *cursors = mem_new(v->nsamples, sizeof(*cursors));
 	struct node_options no;
-	double width = 0;
 
 	*t = (struct call_tree){ .r = r };
 	(void)node_options_init(&no, &r->cfg);
@@ -431,19 +216,146 @@ void call_tree_init(struct call_tree *t, struct report *r, double narrowest)
 	t->nsamples_before = v->origin ? v->origin->nsamples : v->nsamples;
 	t->has_base = selection_has_base(v);
 	t->compared = t->has_base;
-	for (size_t i = 0; i < v->nsamples && i < NONE - 1; i++) {
-		int64_t value = selected_value(&r->selection, v, i);
+}
 
-		if (value == 0 && selected_divisor(&r->selection, v, i) == 0)
+/* Whether a sample is one of the tree's. */
+static bool counts(struct call_tree *t, size_t sample)
+{
+	int64_t value = selected_value(&t->r->selection, t->r->v, sample);
+
+	t->nsamples += value != 0;
+	t->compared |= value < 0;
+	return value != 0 || selected_divisor(&t->r->selection, t->r->v, sample) != 0;
+}
+
+void call_tree_init(struct call_tree *t, struct report *r, double narrowest)
+{
+	const struct profile *v = r->v;
+	struct call_cursor *cursors = mem_new(v->nsamples, sizeof(*cursors));
+	double width = 0;
+
+	begin(t, r);
+	for (size_t i = 0; i < v->nsamples && i < NONE - 1; i++) {
+		if (!counts(t, i))
 			continue;
-		t->nsamples += value != 0;
-		t->compared |= value < 0;
 		width += width_of(t, (uint32_t)i);
 		cursors[t->n] = call_cursor_at(t, (uint32_t)i);
 		cursors[t->n++].width = (float)width_of(t, (uint32_t)i);
 	}
 	build(t, cursors, width * narrowest * (1 - ROUNDING));
+	add_up(t);
 }
+
+/* ------------------------------------------------------------------ from an order */
+
+static bool has_value(const struct profile *v, size_t sample)
+{
+	for (uint32_t i = 0; i < v->ntypes; i++) {
+		if (sample_values(v, sample)[i] != 0)
+			return true;
+	}
+	return false;
+}
+
+static struct call_order *order_new(const struct call_tree *t)
+{
+	const struct profile *v = t->r->v;
+	struct call_cursor *cursors = mem_new(v->nsamples, sizeof(*cursors));
+	struct call_order *o = mem_new(1, sizeof(*o));
+	struct call_tree all = *t;
+
+	for (size_t i = 0; i < v->nsamples && i < NONE - 1; i++) {
+		if (has_value(v, i))
+			cursors[all.n++] = call_cursor_at(&all, (uint32_t)i);
+	}
+	build(&all, cursors, 0);
+	*o = (struct call_order){ .users = 1,
+				  .nsamples = v->nsamples,
+				  .nplaces = t->nodes.n,
+				  .n = all.n,
+				  .sample = all.sample,
+				  .length = all.length,
+				  .shared = all.shared,
+				  .bits = all.bits,
+				  .inlined = all.inlined };
+	return o;
+}
+
+struct call_order *call_order_use(struct call_order *o)
+{
+	if (o)
+		o->users++;
+	return o;
+}
+
+void call_order_release(struct call_order *o)
+{
+	if (!o || --o->users > 0)
+		return;
+	free(o->sample);
+	free(o->length);
+	free(o->shared);
+	free(o->bits);
+	free(o->inlined);
+	free(o);
+}
+
+/* Takes those stacks that count; over others, neighbours share what all between them do. */
+static void take_stacks(struct call_tree *t, const struct call_order *o, const uint8_t *counted)
+{
+	uint32_t n = t->n, least = 0;
+
+	t->sample = mem_new(n, sizeof(*t->sample));
+	t->length = mem_new(n, sizeof(*t->length));
+	t->shared = mem_zeroed((size_t)n + 1, sizeof(*t->shared));
+	t->bits = o->bits ? mem_new(n, sizeof(*t->bits)) : NULL;
+	t->n = 0;
+	for (uint32_t i = 0; i < o->n; i++) {
+		uint32_t shared = o->shared[i] < least ? o->shared[i] : least;
+
+		least = shared;
+		if (!counted[o->sample[i]])
+			continue;
+		t->sample[t->n] = o->sample[i];
+		t->length[t->n] = o->length[i];
+		t->shared[t->n] = shared;
+		if (t->bits)
+			t->bits[t->n] = o->bits[i];
+		t->n++;
+		least = NONE;
+	}
+}
+
+/* Whether the order can be that of the tree's stacks. */
+static bool fits(const struct call_order *o, const struct call_tree *t)
+{
+	return o->nsamples == t->r->v->nsamples && o->nplaces == t->nodes.n;
+}
+
+void call_tree_init_ordered(struct call_tree *t, struct report *r, struct call_order **order)
+{
+	size_t nsamples = r->v->nsamples;
+	uint8_t *counted = mem_zeroed(nsamples, 1);
+	struct call_order *o = *order;
+
+	begin(t, r);
+	if (!o || !fits(o, t)) {
+		o = order_new(t);
+		call_order_release(*order);
+		*order = o;
+	}
+	for (size_t i = 0; i < nsamples && i < NONE - 1; i++) {
+		counted[i] = counts(t, i);
+		t->n += counted[i];
+	}
+	take_stacks(t, o, counted);
+	free(counted);
+	t->order = call_order_use(o);
+	t->inlined = o->inlined;
+	add_up(t);
+}
+
+/* ------------------------------------------------------------------ callers and callees */
 
 static void take_place(struct call_tree *t, const struct call_tree *base, bool upwards)
 {
@@ -457,6 +369,7 @@ static void take_place(struct call_tree *t, const struct call_tree *base, bool u
 	t->divisor = NULL;
 	t->bits = NULL;
 	t->inlined = NULL;
+	t->order = NULL;
 }
 
 /* Whether stack 'c' has a hit; the cursor then stands before the outermost, going down. */
@@ -502,6 +415,8 @@ void call_tree_around(const struct call_tree *base, const uint8_t *hit, struct c
 	}
 	build(callers, up, 0);
 	build(callees, down, 0);
+	add_up(callers);
+	add_up(callees);
 }
 
 void call_tree_release(struct call_tree *t)
@@ -517,5 +432,7 @@ void call_tree_release(struct call_tree *t)
 	free(t->less);
 	free(t->start);
 	free(t->bits);
-	free(t->inlined);
+	if (!t->order)
+		free(t->inlined);
+	call_order_release(t->order);
 }

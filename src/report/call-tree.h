@@ -6,7 +6,7 @@
  * stacks are, from one to another, and how many frames these have in common, which is its level;
  * what it is worth is the difference of two running sums; and its callees begin where neighbours
  * have no more in common than its level.  There is no table of nodes, of which a profile of 400,000
- * stacks has millions: a stack costs some 20 bytes here, however deep it is.
+ * stacks has millions: a stack costs some 20 bytes here, however deep it is, and as many for the order.
  *
  * The width of a frame is the sum of the absolute values of its stacks.  Where all values have one
  * sign that is the frame's value; in a comparison it is what both sides took together, so that what
@@ -48,6 +48,19 @@ struct call_start {
 	uint32_t left, frames; /* of struct call_cursor */
 };
 
+/*
+ * The stacks of a report in order, whatever they are worth: what the trees of its sample types have
+ * in common.
+ */
+struct call_order {
+	int users;
+	size_t nsamples;                           /* of the view that was sorted */
+	uint32_t nplaces;                          /* of its nodes */
+	uint32_t n;                                /* stacks with a value of some type */
+	uint32_t *sample, *length, *shared, *bits; /* as in struct call_tree */
+	uint64_t *inlined;
+};
+
 struct call_tree {
 	struct report *r;
 	struct nodes nodes;
@@ -62,6 +75,7 @@ struct call_tree {
 	bool upwards;             /* from there towards the root */
 	uint32_t *bits; /* per stack: its first bit among 'inlined'; NULL if no call was inlined */
 	uint64_t *inlined;                /* a bit per frame */
+	struct call_order *order;         /* whose 'inlined' that is, or NULL */
 	bool shares_nodes;                /* with another tree, which outlives it */
 	bool compared;                    /* some values are negative, or samples are of a base */
 	bool has_base;                    /* the base's samples can be told apart: 'less' is it */
@@ -74,6 +88,15 @@ struct call_tree {
  */
 void call_tree_init(struct call_tree *t, struct report *r, double narrowest);
 void call_tree_release(struct call_tree *t);
+
+/*
+ * call_tree_init_ordered() makes the whole tree from '*order', which must come from a report with
+ * the same configuration but for the sample type and mean.  If that is NULL, the stacks are sorted
+ * first, and there it is.  An order has users, of which each lets go of it.
+ */
+void call_tree_init_ordered(struct call_tree *t, struct report *r, struct call_order **order);
+struct call_order *call_order_use(struct call_order *o);
+void call_order_release(struct call_order *o);
 
 /*
  * call_tree_around() makes the trees of what calls, and what is called by, the places of 'base'

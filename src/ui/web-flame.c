@@ -41,7 +41,8 @@ struct pivot {
 
 /* A configuration, and what was made for it. */
 struct shelf {
-	char *key; /* NULL: it is empty */
+	char *key;  /* NULL: it is empty */
+	char *kind; /* what of the key tells in which order stacks are */
 	uint64_t used;
 	struct arena arena; /* what the configuration points to */
 	struct profile *profile;
@@ -88,6 +89,7 @@ static void release_shelf(struct shelf *s)
 	profile_free(s->profile);
 	arena_release(&s->arena);
 	free(s->key);
+	free(s->kind);
 	*s = (struct shelf){ 0 };
 }
 
@@ -99,8 +101,16 @@ void flame_shelf_free(struct flame_shelf *s)
 	free(s);
 }
 
-/* All options, since all of them may matter; and of a comparison, which side. */
-static char *key_of(const struct config *cfg, const char *side)
+static bool is_of_type(const struct option *o)
+{
+	return strcmp(o->name, "sample_index") == 0 || strcmp(o->name, "mean") == 0;
+}
+
+/*
+ * All options, since all of them may matter, or all but those that say which values of samples
+ * count; and of a comparison, which side.
+ */
+static char *key_of(const struct config *cfg, const char *side, bool typed)
 {
 	struct out o;
 	char *key;
@@ -108,7 +118,8 @@ static char *key_of(const struct config *cfg, const char *side)
 	out_init(&o, 0);
 	out_printf(&o, "%s\n", side);
 	for (const struct option *option = config_options; option->name; option++) {
-		option_get(option, cfg, &o);
+		if (typed || !is_of_type(option))
+			option_get(option, cfg, &o);
 		out_char(&o, '\n');
 	}
 	key = mem_str(out_view(&o));
@@ -133,8 +144,20 @@ static struct shelf *choose(struct flame_shelf *all, const char *key, size_t n)
 	return oldest;
 }
 
+/* The order of stacks of this kind, from a tree that is kept; or NULL. */
+static struct call_order *find_order(const struct flame_shelf *all, const char *kind)
+{
+	for (size_t i = 0; i < SHELVES; i++) {
+		const struct shelf *s = &all->at[i];
+
+		if (s->key && strcmp(s->kind, kind) == 0)
+			return call_order_use(s->tree.order);
+	}
+	return NULL;
+}
+
 /* The report outlives the request, and takes what its configuration points to with it. */
-static int fill(struct visit *v, struct shelf *s, struct err *err)
+static int fill(struct visit *v, struct shelf *s, struct call_order **order, struct err *err)
 {
 	int rc = visit_report(v, REPORT_FLAME, false, err);
 
@@ -147,7 +170,7 @@ static int fill(struct visit *v, struct shelf *s, struct err *err)
 	v->profile = NULL;
 	s->arena = v->arena;
 	arena_init(&v->arena, s->arena.budget);
-	call_tree_init(&s->tree, s->r, 0);
+	call_tree_init_ordered(&s->tree, s->r, order);
 	captions_init(&s->captions, s->r, &s->tree.nodes, LONGEST_NAME);
 	return 0;
 }
@@ -155,21 +178,29 @@ static int fill(struct visit *v, struct shelf *s, struct err *err)
 static int find_shelf(struct visit *v, struct shelf **out, struct err *err)
 {
 	AUTO(freep) char *key = NULL;
+	AUTO(freep) char *kind = NULL;
 	struct flame_shelf *all = v->views->flames;
 	bool large = v->views->profile->nstacks > LARGE && !v->views->both;
+	struct call_order *order;
 	struct shelf *s;
 	int rc = visit_configure(v, err);
 
 	if (rc)
 		return rc;
-	key = key_of(&v->cfg, web_arg(v->rq, "side"));
+	key = key_of(&v->cfg, web_arg(v->rq, "side"), true);
+	kind = key_of(&v->cfg, web_arg(v->rq, "side"), false);
+	order = find_order(all, kind);
 	s = choose(all, key, large ? 1 : SHELVES);
 	if (!s->key) {
-		rc = fill(v, s, err);
-		if (rc)
-			return rc;
-		s->key = TAKE(key);
+		rc = fill(v, s, &order, err);
+		if (rc == 0) {
+			s->key = TAKE(key);
+			s->kind = TAKE(kind);
+		}
 	}
+	call_order_release(order);
+	if (rc)
+		return rc;
 	s->used = ++all->clock;
 	*out = s;
 	return 0;
