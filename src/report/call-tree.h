@@ -6,7 +6,8 @@
  * stacks are, from one to another, and how many frames these have in common, which is its level;
  * what it is worth is the difference of two running sums; and its callees begin where neighbours
  * have no more in common than its level.  There is no table of nodes, of which a profile of 400,000
- * stacks has millions: a stack costs some 20 bytes here, however deep it is, and as many for the order.
+ * stacks has millions: a stack costs some 20 bytes here, however deep it is, and as many for the
+ * order.
  *
  * The width of a frame is the sum of the absolute values of its stacks.  Where all values have one
  * sign that is the frame's value; in a comparison it is what both sides took together, so that what
