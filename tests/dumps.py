@@ -510,11 +510,25 @@ def t_a_heap_of_unknown_size_is_not_called_empty():
     assert row.split()[1] == "-", row
 
 
+def t_options_stand_where_people_put_them():
+    s = Store("dir")
+    s.put(b"some bytes")
+    for words in ["list", "--json"], ["--json", "list"], ["list", "main", "--json"], ["list", "--json", "main"]:
+        for where in range(len(words) + 1):
+            said = run(SONDE, "dumps", *words[:where], "--store", s.where, *words[where:]).stdout
+            assert [d["prefix"] for d in json.loads(said)] == ["main"], said
+    got = pathlib.Path(s.where.removeprefix("dir:")).parent / "got"
+    run(SONDE, "dumps", "get", "main", "--store", s.where, "-o", got)
+    assert got.read_bytes() == b"some bytes"
+    assert b"usage: sonde dumps" in run(SONDE, "dumps", "list", "--help").stdout
+
+
 def t_wrong_use_is_told():
     s = Store("dir")
     for words, status, text in (([], 2, "list, get, open or rm"), (["get"], 2, "which dump"),
                                 (["get", "../x"], 2, "cannot be the prefix"), (["get", "main@0"], 2, "no generation"),
-                                (["list", "--help"], 2, "belongs before what to do"),
+                                (["get", "main", "rest"], 2, "'rest' is another"),
+                                (["list", "--top"], 2, "there is no option --top"),
                                 (["get", "none"], 1, "there is no dump of none")):
         done = run(SONDE, "dumps", "--store", s.where, *words, status=status)
         assert text in done.stderr.decode(), done.stderr

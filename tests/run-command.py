@@ -236,11 +236,13 @@ def t_the_library_may_be_named():
 def t_wrong_options_are_told():
     for args, want in ((["--bogus", "true"], "there is no option --bogus"),
                        (["--heap-rate", "x", "true"], "takes a number, not 'x'"),
+                       (["--preset", "BOGUS", "touch", TMP / "began"], "there is no preset 'BOGUS'"),
                        (["--addr"], "--addr takes a value"),
                        (["--help=1"], "--help takes no value"),
                        ([], "which program?"), (["--"], "which program?")):
         _, err = sonde(*args, status=125)
         assert want in err, (args, err)
+    assert not (TMP / "began").exists()
 
 
 def t_help_tells_of_every_option():

@@ -43,11 +43,23 @@ static char **split(const char *line)
 	return words;
 }
 
+static bool at_first(char **list, size_t n)
+{
+	(void)list;
+	return n == 1;
+}
+
+static bool after_open(char **list, size_t n)
+{
+	return n == 2 && strcmp(list[0], "open") == 0;
+}
+
 static void options_end_at_the_first_other_word(void **state)
 {
 	(void)state;
-	assert_int_equal(args_parse(&parsed, flags, split("--size 4K -json x --since 5m"), &err),
-			 0);
+	assert_int_equal(
+		args_parse(&parsed, flags, split("--size 4K -json x --since 5m"), at_first, &err),
+		0);
 	assert_int_equal(args_number(parsed.values[SIZE]), 4096);
 	assert_string_equal(parsed.values[JSON], "");
 	assert_null(parsed.values[SINCE]);
@@ -55,11 +67,29 @@ static void options_end_at_the_first_other_word(void **state)
 	assert_string_equal(parsed.rest[1], "--since");
 }
 
+static void what_follows_some_words_is_left_alone(void **state)
+{
+	(void)state;
+	assert_int_equal(args_parse(&parsed, flags, split("-json open --size 1 x --size 2 -- -c"),
+				    after_open, &err),
+			 0);
+	assert_non_null(parsed.values[JSON]);
+	assert_string_equal(parsed.values[SIZE], "1");
+	assert_string_equal(parsed.rest[1], "x");
+	assert_string_equal(parsed.rest[2], "--size");
+	assert_string_equal(parsed.rest[4], "--");
+	assert_string_equal(parsed.rest[5], "-c");
+	assert_null(parsed.rest[6]);
+	assert_int_equal(args_parse(&parsed, flags, split("list x --size 2"), after_open, &err), 0);
+	assert_string_equal(parsed.values[SIZE], "2");
+	assert_null(parsed.rest[2]);
+}
+
 static void options_behind_words_are_found_if_asked_for(void **state)
 {
 	(void)state;
 	assert_int_equal(
-		args_parse_all(&parsed, flags, split("a --size=1 b -json -- -c --x"), &err), 0);
+		args_parse(&parsed, flags, split("a --size=1 b -json -- -c --x"), NULL, &err), 0);
 	assert_string_equal(parsed.values[SIZE], "1");
 	assert_non_null(parsed.values[JSON]);
 	assert_string_equal(parsed.rest[0], "a");
@@ -72,22 +102,22 @@ static void options_behind_words_are_found_if_asked_for(void **state)
 static void a_letter_is_the_only_option_that_begins_so(void **state)
 {
 	(void)state;
-	assert_int_equal(args_parse(&parsed, flags, split("-o x"), &err), 0);
+	assert_int_equal(args_parse(&parsed, flags, split("-o x"), at_first, &err), 0);
 	assert_string_equal(parsed.values[OUTPUT], "x");
-	assert_int_equal(args_parse(&parsed, flags, split("-s x"), &err), -EINVAL);
+	assert_int_equal(args_parse(&parsed, flags, split("-s x"), at_first, &err), -EINVAL);
 	assert_string_equal(err.msg, "there is no option --s; see --help");
 }
 
 static void every_command_has_help(void **state)
 {
 	(void)state;
-	assert_int_equal(args_parse(&parsed, flags, split("--json -h"), &err), 0);
+	assert_int_equal(args_parse(&parsed, flags, split("--json -h"), at_first, &err), 0);
 	assert_true(parsed.help);
-	assert_int_equal(args_parse(&parsed, flags, split("x --help"), &err), 0);
+	assert_int_equal(args_parse(&parsed, flags, split("x --help"), at_first, &err), 0);
 	assert_false(parsed.help);
-	assert_int_equal(args_parse_all(&parsed, flags, split("x --help"), &err), 0);
+	assert_int_equal(args_parse(&parsed, flags, split("x --help"), NULL, &err), 0);
 	assert_true(parsed.help);
-	assert_int_equal(args_parse(&parsed, flags, split("--help=1"), &err), -EINVAL);
+	assert_int_equal(args_parse(&parsed, flags, split("--help=1"), at_first, &err), -EINVAL);
 }
 
 static void wrong_values_are_told(void **state)
@@ -103,7 +133,8 @@ static void wrong_values_are_told(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		assert_int_equal(args_parse_all(&parsed, flags, split(wrong[i][0]), &err), -EINVAL);
+		assert_int_equal(args_parse(&parsed, flags, split(wrong[i][0]), NULL, &err),
+				 -EINVAL);
 		assert_string_equal(err.msg, wrong[i][1]);
 	}
 }
@@ -126,6 +157,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(options_end_at_the_first_other_word),
+		cmocka_unit_test(what_follows_some_words_is_left_alone),
 		cmocka_unit_test(options_behind_words_are_found_if_asked_for),
 		cmocka_unit_test(a_letter_is_the_only_option_that_begins_so),
 		cmocka_unit_test(every_command_has_help),

@@ -209,33 +209,28 @@ static int take_options(struct args *a, char ***next, struct err *err)
 	return rc;
 }
 
-int args_parse(struct args *a, const struct arg *table, char **next, struct err *err)
-{
-	int rc;
-
-	*a = (struct args){ .table = table };
-	rc = take_options(a, &next, err);
-	if (rc == 0 && *next && strcmp(*next, "--") == 0)
-		next++;
-	a->rest = next;
-	return rc;
-}
-
-int args_parse_all(struct args *a, const struct arg *table, char **next, struct err *err)
+int args_parse(struct args *a, const struct arg *table, char **next, args_end *ends,
+	       struct err *err)
 {
 	char **to = next;
+	bool more = true;
 	int rc;
 
 	*a = (struct args){ .table = table, .rest = next };
-	rc = take_options(a, &next, err);
-	while (rc == 0 && *next && strcmp(*next, "--") != 0) {
-		*to++ = *next++;
+	while (more) {
 		rc = take_options(a, &next, err);
+		if (rc < 0)
+			return rc;
+		more = *next && strcmp(*next, "--") != 0;
+		if (more) {
+			*to++ = *next++;
+			more = !ends || !ends(a->rest, (size_t)(to - a->rest));
+		} else if (*next) {
+			next++;
+		}
 	}
-	if (rc < 0)
-		return rc;
-	for (next += *next != NULL; *next; next++)
-		*to++ = *next;
+	while (*next)
+		*to++ = *next++;
 	*to = NULL;
 	return 0;
 }

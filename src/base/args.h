@@ -3,8 +3,8 @@
  *
  * "--name value", "--name=value", and "--name" for those without a value; one dash does as well,
  * and a letter alone is the one option that begins with it.
- * Options end at the first word that is none, or after "--".  What the reference tool's options are
- * is another matter (ui/flags.h).
+ * Options stand before, between and behind other words, up to "--".  What the reference tool's
+ * options are is another matter (ui/flags.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,14 +48,16 @@ struct args {
 	bool help;   /* "--help" or "-h", which every command has */
 };
 
+/* Whether what follows these 'n' words, of which the last was just found, is somebody else's. */
+typedef bool args_end(char **words, size_t n);
+
 /*
- * Reads the words from 'next' on, up to NULL.  -EINVAL and why: an unknown option, a value that is
+ * Reads the words from 'next' on, up to NULL, and moves those that are no options to the front.
+ * 'ends' may be NULL: options stand anywhere.  -EINVAL and why: an unknown option, a value that is
  * missing or is not of its kind.
  */
-int args_parse(struct args *a, const struct arg *table, char **next, struct err *err);
-
-/* The same with options also behind other words, which are moved to the front. */
-int args_parse_all(struct args *a, const struct arg *table, char **next, struct err *err);
+int args_parse(struct args *a, const struct arg *table, char **next, args_end *ends,
+	       struct err *err);
 
 /* One line or more for every option, and for --help. */
 void args_help(const struct arg *table, struct out *o);

@@ -105,7 +105,7 @@ static int run(const struct daemon_command *c, char **words)
 	struct args args;
 	struct err err;
 
-	if (args_parse_all(&args, c->flags, words, &err) < 0)
+	if (args_parse(&args, c->flags, words, NULL, &err) < 0)
 		return daemon_complain(c->name, err.msg, STATUS_WRONG_USE);
 	if (args.help)
 		return print_help(c);

@@ -55,8 +55,6 @@ static int split_name(struct command *c, const char *word, struct err *err)
 {
 	struct str rest = str_of(word), number;
 
-	if (*word == '-')
-		return err_set(err, -EINVAL, "'%s' belongs before what to do; see --help", word);
 	str_split(&rest, '@', &c->prefix);
 	if (!dumps_prefix_ok(c->prefix))
 		return err_set(err, -EINVAL, "'%s' cannot be the prefix of a dump", word);
@@ -235,11 +233,14 @@ static int check_words(struct command *c, struct err *err)
 		i++;
 	if (!verb || !verbs[i])
 		return err_set(err, -EINVAL, "list, get, open or rm? see sonde dumps --help");
-	if (c->args->rest[1])
-		return split_name(c, c->args->rest[1], err);
-	if (strcmp(verb, "list") == 0)
-		return 0;
-	return err_set(err, -EINVAL, "which dump? see sonde dumps --help");
+	if (!c->args->rest[1])
+		return strcmp(verb, "list") == 0
+			       ? 0
+			       : err_set(err, -EINVAL, "which dump? see sonde dumps --help");
+	if (c->args->rest[2] && strcmp(verb, "open") != 0)
+		return err_set(err, -EINVAL, "one dump at a time, and '%s' is another",
+			       c->args->rest[2]);
+	return split_name(c, c->args->rest[1], err);
 }
 
 static int run_dumps(const struct args *args)
@@ -269,22 +270,27 @@ static int run_dumps(const struct args *args)
 	return rc < 0 ? own_complain("dumps", &err, OWN_FAILED) : OWN_OK;
 }
 
+static bool ends_at_opened(char **words, size_t n)
+{
+	return n == 2 && strcmp(words[0], "open") == 0;
+}
+
 const struct own_command own_dumps = {
 	.name = "dumps",
 	.what = "List, fetch and open stored heap dumps",
-	.usage = "usage: sonde dumps [options] list [prefix]\n"
-		 "       sonde dumps [options] get prefix[@generation]\n"
-		 "       sonde dumps [options] open prefix[@generation] [options of sonde]\n"
-		 "       sonde dumps [options] rm prefix[@generation]\n"
+	.usage = "usage: sonde dumps list [options] [prefix]\n"
+		 "       sonde dumps get [options] prefix[@generation]\n"
+		 "       sonde dumps open [options] prefix[@generation] [options of sonde]\n"
+		 "       sonde dumps rm [options] prefix[@generation]\n"
 		 "\n"
 		 "Heap dumps that libsonde or sonded has stored: lists them, brings one back, "
 		 "checked\n"
 		 "and in one piece, opens it as \"sonde FILE\" does, or removes it.\n"
 		 "\n"
-		 "  sonde dumps --store kube:shop list\n"
-		 "  sonde dumps --store kube:shop open main-landscaper -top\n",
+		 "  sonde dumps list --store kube:shop\n"
+		 "  sonde dumps open --store kube:shop main-landscaper -top\n",
 	.flags = flags,
-	.passes_on = true,
+	.ends = ends_at_opened,
 	.next = "list get open rm",
 	.run = run_dumps,
 };

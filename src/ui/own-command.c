@@ -51,8 +51,7 @@ int own_command_run(const struct own_command *c, char **words)
 	struct err err = { "" };
 	int rc;
 
-	rc = c->passes_on ? args_parse(&args, c->flags, words, &err)
-			  : args_parse_all(&args, c->flags, words, &err);
+	rc = args_parse(&args, c->flags, words, c->ends, &err);
 	if (rc < 0)
 		return own_complain(c->name, &err, c->wrong_use ? c->wrong_use : OWN_WRONG_USE);
 	return args.help ? print_help(c) : c->run(&args);

@@ -22,7 +22,7 @@ struct own_command {
 	const char *what;  /* one line */
 	const char *usage; /* what --help prints before the options */
 	const struct arg *flags;
-	bool passes_on;   /* what follows a word that is no option is another program's */
+	args_end *ends;   /* what follows is another program's; NULL: nothing is */
 	int wrong_use;    /* what it ends with then; 0: OWN_WRONG_USE */
 	const char *next; /* what follows the options: "file", "program" or words, for completion */
 	int (*run)(const struct args *args);

@@ -176,6 +176,18 @@ static bool has_address(void)
 	return (addr && *addr) || (preset && *preset) || (enable && strcmp(enable, "true") == 0);
 }
 
+static int check_preset(const char *name, struct err *err)
+{
+	static const char *const names[] = { "enable-profiler", "pprof-addr", "profiling-config",
+					     "build-profiled", "contention" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(name, names[i]) == 0)
+			return 0;
+	}
+	return err_set(err, -EINVAL, "there is no preset '%s'; see sonde run --help", name);
+}
+
 static int set_environment(const struct args *args, struct err *err)
 {
 	char pid[16];
@@ -235,14 +247,14 @@ static int start(char **program, const char *path, struct err *err)
 
 static int run_program(const struct args *args)
 {
-	const char *told = args->values[FLAG_LIB];
+	const char *told = args->values[FLAG_LIB], *preset = args->values[FLAG_PRESET];
 	AUTO(freep) char *library = NULL, *path = NULL;
 	char **program = args->rest;
 	struct err err = { "" };
 
 	if (!*program)
 		err_set(&err, -EINVAL, "which program? see sonde run --help");
-	else
+	else if (!preset || check_preset(preset, &err) == 0)
 		library = find_library(told ? told : getenv("SONDE_LIB"), &err);
 	if (!library)
 		return own_complain("run", &err, OURS);
@@ -257,6 +269,12 @@ static int run_program(const struct args *args)
 		return own_complain("run", &err, OURS);
 	start(program, path, &err);
 	return own_complain("run", &err, NOT_STARTED);
+}
+
+static bool ends_at_program(char **words, size_t n)
+{
+	(void)words;
+	return n == 1;
 }
 
 /*
@@ -275,7 +293,7 @@ const struct own_command own_run = {
 		 "  sonde run --addr :8070 -- redis-server\n"
 		 "  sonde http://localhost:8070\n",
 	.flags = flags,
-	.passes_on = true,
+	.ends = ends_at_program,
 	.wrong_use = OURS,
 	.next = "program",
 	.run = run_program,
