@@ -1,9 +1,10 @@
 /*
- * test-out.c - numbers in a sink, and the order that is made by digits
+ * test-out.c - numbers and strings of JSON in a sink, and the order that is made by digits
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/out.h"
+#include "base/quote-json.h"
 #include "base/sort-keys.h"
 
 #include <errno.h>
@@ -196,6 +197,32 @@ static void digits_make_the_order_that_comparing_makes(void **state)
 	sort_by_key(NULL, 0, sizeof(struct thing), key_of, by_key_and_rank);
 }
 
+static void assert_quoted(struct str s, enum json_dialect dialect, const char *want)
+{
+	struct out o;
+
+	out_init(&o, 0);
+	quote_json(&o, s, dialect);
+	assert_int_equal(out_view(&o).n, strlen(want));
+	assert_memory_equal(out_view(&o).p, want, strlen(want));
+	out_release(&o);
+}
+
+/* What Go prints was printed by Go's encoding/json. */
+static void strings_of_json_come_in_two_dialects(void **state)
+{
+	static const char all[] = "a\"\\/\n\r\t\b\x01\x7f<&>\xe2\x80\xa8\xc3\xa4\xff\xef\xbf\xbd.";
+
+	(void)state;
+	assert_quoted(STR(""), JSON_PLAIN, "\"\"");
+	assert_quoted(str_of(all), JSON_PLAIN,
+		      "\"a\\\"\\\\/\\n\\r\\t\\u0008\\u0001\x7f<&>\xe2\x80\xa8\xc3\xa4"
+		      "\xef\xbf\xbd\xef\xbf\xbd.\"");
+	assert_quoted(str_of(all), JSON_AS_GO,
+		      "\"a\\\"\\\\/\\n\\r\\t\\u0008\\u0001\x7f\\u003c\\u0026\\u003e"
+		      "\\u2028\xc3\xa4\\ufffd\xef\xbf\xbd.\"");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +232,7 @@ int main(void)
 		cmocka_unit_test(a_sink_takes_all_that_fits),
 		cmocka_unit_test(room_is_made_and_what_was_put_there_stays),
 		cmocka_unit_test(room_in_a_file_is_what_has_been_written),
+		cmocka_unit_test(strings_of_json_come_in_two_dialects),
 		cmocka_unit_test(digits_make_the_order_that_comparing_makes),
 	};
 

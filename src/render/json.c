@@ -5,32 +5,10 @@
  */
 #include "render/json.h"
 
-#include "base/gotext.h"
 #include "base/out.h"
+#include "base/quote-json.h"
 
 #include <math.h>
-
-static void print_string(struct out *o, struct str s)
-{
-	out_char(o, '"');
-	while (s.n) {
-		size_t bytes;
-		uint32_t rune = go_rune(s, &bytes);
-
-		if (rune == '"' || rune == '\\')
-			out_printf(o, "\\%c", (char)rune);
-		else if (rune == '\n')
-			out_text(o, "\\n");
-		else if (rune < 0x20)
-			out_printf(o, "\\u%04x", rune);
-		else if (rune == GO_RUNE_ERROR && bytes == 1)
-			out_text(o, "\xef\xbf\xbd");
-		else
-			out_bytes(o, s.p, bytes);
-		s = str_skip(s, bytes);
-	}
-	out_char(o, '"');
-}
 
 static void break_line(struct json *j)
 {
@@ -47,7 +25,7 @@ static void begin_item(struct json *j, const char *key)
 	if (j->depth)
 		break_line(j);
 	if (key) {
-		print_string(j->o, str_of(key));
+		quote_json(j->o, str_of(key), JSON_PLAIN);
 		out_text(j->o, j->dense ? ":" : ": ");
 	}
 	j->comma = true;
@@ -77,7 +55,7 @@ void json_close(struct json *j, char bracket)
 void json_string(struct json *j, const char *key, struct str s)
 {
 	begin_item(j, key);
-	print_string(j->o, s);
+	quote_json(j->o, s, JSON_PLAIN);
 }
 
 void json_int(struct json *j, const char *key, int64_t v)

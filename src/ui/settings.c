@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "base/gotext.h"
+#include "base/quote-json.h"
 #include "base/xalloc.h"
 #include "store/jansson.h"
 #include "ui/options.h"
@@ -127,28 +127,6 @@ int settings_read(struct settings *s, const char *path, struct arena *a, struct 
 
 /* ------------------------------------------------------------------ writing */
 
-/* As Go's encoding/json writes it, which expects to be put into HTML. */
-static void put_string(struct out *o, struct str s)
-{
-	out_char(o, '"');
-	while (s.n) {
-		size_t bytes;
-		uint32_t rune = go_rune(s, &bytes);
-
-		if (rune == '"' || rune == '\\')
-			out_printf(o, "\\%c", (char)rune);
-		else if (rune == '\n' || rune == '\r' || rune == '\t')
-			out_printf(o, "\\%c", rune == '\n' ? 'n' : rune == '\r' ? 'r' : 't');
-		else if (rune < 0x20 || rune == '<' || rune == '>' || rune == '&' ||
-			 rune == 0x2028 || rune == 0x2029 || (rune == GO_RUNE_ERROR && bytes == 1))
-			out_printf(o, "\\u%04x", rune);
-		else
-			out_bytes(o, s.p, bytes);
-		s = str_skip(s, bytes);
-	}
-	out_char(o, '"');
-}
-
 /* What the reference's file does not mention: false, 0 and "". */
 static bool is_zero(const struct option *o, const struct config *cfg)
 {
@@ -171,13 +149,14 @@ static bool is_zero(const struct option *o, const struct config *cfg)
 static void put_config(struct out *o, const struct saved_config *c)
 {
 	out_text(o, "    {\n      \"name\": ");
-	put_string(o, str_of(c->name));
+	quote_json(o, str_of(c->name), JSON_AS_GO);
 	for (const struct option *opt = config_options; opt->name; opt++) {
 		if (!option_is_stored(opt) || is_zero(opt, &c->cfg))
 			continue;
 		out_printf(o, ",\n      \"%s\": ", opt->name);
 		if (opt->type == OPTION_STRING || opt->type == OPTION_CHOICE)
-			put_string(o, str_of(*(const char *const *)option_member(opt, &c->cfg)));
+			quote_json(o, str_of(*(const char *const *)option_member(opt, &c->cfg)),
+				   JSON_AS_GO);
 		else
 			option_get(opt, &c->cfg, o);
 	}
