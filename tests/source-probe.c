@@ -17,18 +17,19 @@
 
 #include <libdeflate.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t stop;
+static atomic_bool stop;
 static bool show_progress;
 
 static void on_interrupt(int sig)
 {
 	(void)sig;
-	stop = 1;
+	stop = true;
 }
 
 static void say(struct notify *n, enum notify_kind kind, const char *text)

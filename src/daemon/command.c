@@ -20,7 +20,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-volatile sig_atomic_t daemon_stop;
+atomic_bool daemon_stop;
 
 int daemon_complain(const char *name, const char *why, int status)
 {

@@ -8,7 +8,7 @@
 
 #include "base/args.h"
 
-#include <signal.h>
+#include <stdatomic.h>
 
 struct err;
 struct store_place;
@@ -27,8 +27,8 @@ struct daemon_command {
 extern const struct daemon_command command_bundle, command_collect, command_store, command_verbs,
 	command_watch;
 
-/* Not 0 when the program has been asked to end. */
-extern volatile sig_atomic_t daemon_stop;
+/* Set by a signal handler: the program has been asked to end. */
+extern atomic_bool daemon_stop;
 
 /* Prints "sonded NAME: <why>" to standard error; returns 'status'. */
 int daemon_complain(const char *name, const char *why, int status);

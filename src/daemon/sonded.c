@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "daemon/command.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -87,7 +88,7 @@ static int dump(const char *what)
 static void on_signal(int sig)
 {
 	(void)sig;
-	daemon_stop = 1;
+	atomic_store(&daemon_stop, true); /* lock-free: allowed here */
 }
 
 /* A second signal ends the program at once. */

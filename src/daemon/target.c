@@ -82,7 +82,7 @@ struct question {
 	const struct target *t;
 	struct str base, kind;
 	struct http_line *line;
-	const volatile sig_atomic_t *stop;
+	const atomic_bool *stop;
 	size_t max;
 	int (*check)(const struct http_response *rs, struct str kind, struct err *err);
 };
@@ -150,7 +150,7 @@ static int ask(const struct question *q, struct http_response *rs, struct err *e
 }
 
 int target_fetch(const struct target *t, struct str base, struct str kind, struct http_line *line,
-		 const volatile sig_atomic_t *stop, struct http_response *rs, struct err *err)
+		 const atomic_bool *stop, struct http_response *rs, struct err *err)
 {
 	struct question q = { t, base, kind, line, stop, body_max, check_answer };
 
@@ -164,7 +164,7 @@ static int check_status(const struct http_response *rs, struct str kind, struct 
 }
 
 int target_text(const struct target *t, struct str base, struct str kind, struct http_line *line,
-		const volatile sig_atomic_t *stop, struct http_response *rs, struct err *err)
+		const atomic_bool *stop, struct http_response *rs, struct err *err)
 {
 	struct question q = { t, base, kind, line, stop, text_max, check_status };
 

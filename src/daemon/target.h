@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "net/http.h"
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 struct err;
@@ -40,11 +40,11 @@ char *target_url(const struct target *t, struct str base, struct str kind);
  * body, a text or half of a profile are failures.  '*rs' is the caller's to release.
  */
 int target_fetch(const struct target *t, struct str base, struct str kind, struct http_line *line,
-		 const volatile sig_atomic_t *stop, struct http_response *rs, struct err *err);
+		 const atomic_bool *stop, struct http_response *rs, struct err *err);
 
 /* Fetches a page that is no profile, of a few megabytes at most; "heap?debug=1". */
 int target_text(const struct target *t, struct str base, struct str kind, struct http_line *line,
-		const volatile sig_atomic_t *stop, struct http_response *rs, struct err *err);
+		const atomic_bool *stop, struct http_response *rs, struct err *err);
 
 /* Whether a process of that name runs on this machine. */
 bool process_runs(struct str name);

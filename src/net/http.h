@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,8 +45,8 @@ struct http_request {
 	struct http_line *line;          /* to keep connections on; NULL: one for this request */
 	const struct proxy_rules *proxy; /* NULL: none */
 	struct notify *notify;
-	int64_t expect_s; /* for progress: how many seconds the server needs; 0: unknown */
-	const volatile sig_atomic_t *stop; /* if not NULL: give up when it is not 0 */
+	int64_t expect_s;        /* for progress: how many seconds the server needs; 0: unknown */
+	const atomic_bool *stop; /* if not NULL: give up when its owner has set it */
 };
 
 struct http_response {

@@ -14,7 +14,7 @@
 #include "net/http.h"
 #include "net/proxy.h"
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,10 +33,10 @@ struct source_request {
 	size_t max;      /* bytes, compressed and not; 0: SOURCE_MAX_BYTES */
 	struct http_tls tls;
 	struct proxy_rules proxy;
-	struct notify *notify;             /* or NULL */
-	struct unpack_watcher *watcher;    /* or NULL; see unpack.h */
-	const volatile sig_atomic_t *stop; /* or NULL; not 0: give up */
-	const char *(*env)(const char *);  /* getenv(), to find a cluster; or NULL */
+	struct notify *notify;            /* or NULL */
+	struct unpack_watcher *watcher;   /* or NULL; see unpack.h */
+	const atomic_bool *stop;          /* or NULL; when its owner has set it: give up */
+	const char *(*env)(const char *); /* getenv(), to find a cluster; or NULL */
 
 	/* For converting perf.data files, which another program does. */
 	const char *tmpdir;       /* NULL or "": the system's */

@@ -10,6 +10,7 @@
 #include "net/http.h"
 #include "store/jansson.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 struct arena;
@@ -26,7 +27,7 @@ struct kube {
 	char *ca, *cert, *key; /* files */
 	bool insecure;
 	const struct proxy_rules *proxy;
-	const volatile sig_atomic_t *stop;
+	const atomic_bool *stop;
 	int64_t wait_ms;     /* for an answer; 0: ten seconds */
 	int64_t patience_ms; /* with a server that is busy; 0: fifteen seconds */
 };

@@ -11,7 +11,7 @@
 #ifndef STORE_PLACE_H
 #define STORE_PLACE_H
 
-#include <signal.h>
+#include <stdatomic.h>
 
 struct err;
 struct kube;
@@ -21,7 +21,7 @@ struct store;
 struct store_place {
 	const char *(*env)(const char *name); /* the environment: getenv(), or NULL for none */
 	const struct proxy_rules *proxy;
-	const volatile sig_atomic_t *stop;
+	const atomic_bool *stop;
 };
 
 /* -EINVAL: no such kind of place; else what opening it gave. */

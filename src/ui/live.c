@@ -44,7 +44,7 @@ struct taken {
 	struct err err;
 	char *address;
 	int64_t begun_ms;
-	volatile sig_atomic_t stop;
+	atomic_bool stop; /* somebody does not want it any more */
 	struct out bytes; /* the profile, as a file */
 };
 
@@ -365,7 +365,7 @@ static void cancel(struct live *l, const struct web_request *rq, struct web_repl
 	pthread_mutex_lock(&l->lock);
 	t = find_taken(l, str_of(web_arg(rq, "id")));
 	if (t)
-		t->stop = 1;
+		atomic_store(&t->stop, true);
 	pthread_mutex_unlock(&l->lock);
 	go_back(reply, "./");
 }

@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "view/config.h"
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -38,9 +38,9 @@ struct source_options {
 	const char *tls_cert, *tls_key, *tls_ca;
 	const char *http; /* host:port of the web interface */
 	bool no_browser;
-	bool as_pprof; /* called so: nothing that the reference would do otherwise */
-	bool no_cache; /* of names found in binaries */
-	const volatile sig_atomic_t *stop; /* or NULL; not 0: give up fetching */
+	bool as_pprof;           /* called so: nothing that the reference would do otherwise */
+	bool no_cache;           /* of names found in binaries */
+	const atomic_bool *stop; /* or NULL; when its owner has set it: give up fetching */
 
 	/* What the flags were, before they became 'base' or config.sample_index. */
 	const char *plain_base, *diff_base_source;
