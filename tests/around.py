@@ -20,7 +20,8 @@ import tarfile
 import threading
 import time
 
-from kube_server import Cluster, free_port
+from kube_server import Cluster
+from ports import free_port
 from tap import LIMIT, SONDE, TMP, Profile, Skip, main
 
 SONDED = str(pathlib.Path(SONDE).parent / "sonded")

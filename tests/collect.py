@@ -23,7 +23,8 @@ import threading
 import time
 import urllib.request
 
-from kube_server import Cluster, certificates, free_port
+from kube_server import Cluster, certificates
+from ports import free_port
 from set_clock import Clock
 from tap import LIMIT, SONDE, TMP, Skip, main
 

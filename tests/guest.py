@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 import contextlib
 import os
 import pathlib
+import select
 import shutil
 import signal
 import socket
@@ -13,7 +14,8 @@ import sys
 import urllib.error
 import urllib.request
 
-from tap import LIMIT, TMP, Skip, cases as main, until  # some only for others to import
+from ports import free_port  # some of these only for others to import
+from tap import LIMIT, TMP, Skip, cases as main, until
 
 
 def argument(name):
@@ -29,12 +31,6 @@ def tool(name):
     if not path:
         raise Skip(f"there is no {name}")
     return path
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def own_network(*ports):
@@ -112,6 +108,32 @@ def fetch(port, path, timeout=60, **headers):
         return e.code, e.read()
     except OSError:
         return 0, b""
+
+
+@contextlib.contextmanager
+def taking(port, path):
+    """While something is taken that one client at a time can have: two ask for it, and one is refused.
+    The connections of the one who has it and of the other."""
+    with contextlib.ExitStack() as stack:
+        both = [stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=LIMIT))
+                for _ in range(2)]
+        for s in both:
+            s.sendall(f"GET /debug/pprof/{path} HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+        answered = select.select(both, [], [], LIMIT)[0]
+        assert len(answered) == 1, f"{len(answered)} of two are answered"
+        yield both[1 - both.index(answered[0])], answered[0]
+
+
+def cpu_seconds(pid):
+    """How long a process has run: on a busy machine that is less than has gone by."""
+    words = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def works_on(pid, seconds):
+    """Waits until a process has run for so long."""
+    end = cpu_seconds(pid) + seconds
+    until("CPU time", lambda: cpu_seconds(pid) >= end)
 
 
 def listens(port):

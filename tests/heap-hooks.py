@@ -13,12 +13,12 @@ import glob
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
-import urllib.error
 import urllib.request
+
+from ports import free_port
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "programs/heap-hooks.cc"
 ALLOCATORS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
@@ -34,19 +34,14 @@ WANT = {
 TYPES = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 def get(url):
     """The host may be ready before the agent listens."""
-    for _ in range(600):
+    end = time.monotonic() + 300
+    while time.monotonic() < end:
         try:
             with urllib.request.urlopen(url, timeout=60) as answer:
                 return answer.read()
-        except urllib.error.URLError:
+        except OSError:
             time.sleep(0.1)
     raise TimeoutError(url)
 

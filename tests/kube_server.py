@@ -16,7 +16,6 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import ssl
 import subprocess
 import tempfile
@@ -449,9 +448,3 @@ current-context: only
         if not self.real:
             self.server.shutdown()
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]

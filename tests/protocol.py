@@ -14,6 +14,7 @@ import gzip
 import os
 import pathlib
 import re
+import select
 import socket
 import subprocess
 import sys
@@ -314,13 +315,28 @@ def t_the_answers_are_those_of_a_go_program():
 
 
 def t_two_profiles_at_once_are_refused_as_go_does():
-    with both() as (port, go, _), concurrent.futures.ThreadPoolExecutor() as pool:
-        for path in ("profile?seconds=2", "trace?seconds=2"):
-            first = [pool.submit(ask, p, get("/debug/pprof/" + path)) for p in (port, go)]
-            time.sleep(0.7)
-            same(port, go, get("/debug/pprof/" + path))
-            for f in first:
-                assert f.result()[0][0] == "HTTP/1.1 200 OK"
+    with both() as (port, go, _):
+        for path in ("profile?seconds=1000", "trace?seconds=1000"):
+            with guest.taking(port, path) as (_, ours), guest.taking(go, path) as (_, theirs):
+                (ours, ours_body), (theirs, theirs_body) = read_answer(ours), read_answer(theirs)
+            assert comparable(ours, True) == comparable(theirs, True) and ours[0].startswith("HTTP/1.1 500 "), ours
+            assert ours_body == theirs_body, f"{path}: {ours_body!r}, not {theirs_body!r}"
+
+
+def t_who_is_refused_does_not_disturb():
+    with host() as (port, p):
+        for path in ("profile?seconds=", "trace?seconds="):
+            for seconds in (2, 10, 50):  # longer if this machine is too slow to ask twice in that time
+                answers = asked_twice(port, f"/debug/pprof/{path}{seconds}")
+                if answers != [200, 200]:
+                    break
+            assert answers == [200, 500], answers
+
+
+def asked_twice(port, path):
+    """Both statuses of two requests at once."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        return sorted(f.result()[0] for f in [pool.submit(fetch, port, path) for _ in range(2)])
 
 
 def t_one_connection_serves_many_requests():
@@ -425,22 +441,18 @@ def t_the_command_line_is_the_one_it_was_started_with():
 
 
 def t_other_requests_are_answered_while_a_profile_runs():
-    with host() as (port, _), concurrent.futures.ThreadPoolExecutor() as pool:
-        running = pool.submit(fetch, port, "/debug/pprof/profile?seconds=3")
-        delta = pool.submit(fetch, port, "/debug/pprof/heap?seconds=3")
-        time.sleep(0.5)
-        for path in ("", "heap", "cmdline"):
+    with host() as (port, _), guest.taking(port, "profile?seconds=1000") as (running, _), \
+            socket.create_connection(("127.0.0.1", port), timeout=LIMIT) as delta:
+        delta.sendall(get("/debug/pprof/heap?seconds=1000"))
+        for path in ("", "heap", "cmdline", "heap?seconds=1"):
             assert fetch(port, "/debug/pprof/" + path)[0] == 200
-            assert not running.done() and not delta.done()
-        assert running.result()[0] == 200 and delta.result()[0] == 200
+            assert not select.select([running, delta], [], [], 0)[0]
 
 
 def t_a_profile_ends_when_the_client_goes_away():
     with host() as (port, _):
-        with socket.create_connection(("127.0.0.1", port)) as s:
-            s.sendall(get("/debug/pprof/profile?seconds=100"))
-            until("the profile runs",
-                  lambda: fetch(port, "/debug/pprof/profile?seconds=1")[0] == 500)
+        with guest.taking(port, "profile?seconds=1000"):
+            assert fetch(port, "/debug/pprof/profile?seconds=1")[0] == 500
         until("the profile has ended",
               lambda: fetch(port, "/debug/pprof/profile?seconds=1")[0] == 200)
 
@@ -477,7 +489,7 @@ def t_a_unix_socket_serves_too():
         assert asked()[1].decode() == host_program()
         assert path.stat().st_mode & 0o777 == 0o600
         p.terminate()
-        assert p.wait(20) == 7
+        assert p.wait(LIMIT) == 7
     assert not path.exists()
 
 
@@ -501,7 +513,7 @@ def t_a_bad_address_does_not_hurt_the_program():
             until("a word in the log",
                   lambda: p.log.exists() and f"cannot listen on {bad}: " in p.log.read_text())
             p.terminate()
-            assert p.wait(20) == 7, bad
+            assert p.wait(LIMIT) == 7, bad
 
 
 def listening(pid):
@@ -558,7 +570,8 @@ def t_switches_are_exact():
 
 
 def t_it_switches_itself_off():
-    with host(SONDE_OFF_AFTER="2s") as (port, p):
+    with host(wait=False, SONDE_OFF_AFTER="2s") as (port, p):
+        until("it serves", lambda: p.log.exists() and "serving" in p.log.read_text())
         until("the port is closed", lambda: not guest.listens(port))
         until("the thread has ended",
               lambda: len(list(pathlib.Path(f"/proc/{p.pid}/task").iterdir())) == 1)
@@ -574,13 +587,11 @@ def t_every_fetch_is_in_the_log():
 
 
 def t_a_profile_is_delivered_when_the_program_ends():
-    with host() as (port, p), socket.create_connection(("127.0.0.1", port), timeout=LIMIT) as s:
-        s.sendall(get("/debug/pprof/profile?seconds=100"))
-        until("the profile runs", lambda: fetch(port, "/debug/pprof/profile?seconds=1")[0] == 500)
-        time.sleep(1)
+    with host() as (port, p), guest.taking(port, "profile?seconds=1000") as (s, _):
+        guest.works_on(p.pid, 0.5)
         began = time.monotonic()
         p.terminate()
-        assert p.wait(20) == 7
+        assert p.wait(LIMIT) == 7
         print(f"# ended in {time.monotonic() - began:.3f} s")
         lines, body = read_answer(s)
     assert lines[0] == "HTTP/1.1 200 OK" and "burn" in top([SONDE], body, "-top")
@@ -656,7 +667,7 @@ def t_the_program_is_not_disturbed_by_broken_connections():
                 s.sendall(get("/debug/pprof/heap"))
         assert fetch(port, "/debug/pprof/cmdline")[0] == 200
         p.terminate()
-        assert p.wait(20) == 7
+        assert p.wait(LIMIT) == 7
 
 
 
@@ -667,14 +678,15 @@ CLOSER = r"""
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What daemons do, and then as many files of our own as there are numbers. */
-int main(void)
+/* What daemons do, and then as many files of our own as there are numbers; when the file is there. */
+int main(int argc, char **argv)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET };
 	socklen_t n = sizeof(at);
 	int fd = -1;
 
-	usleep(300000);
+	while (argc < 2 || access(argv[1], F_OK) != 0)
+		usleep(1000);
 	for (int i = 3; i < 1024; i++)
 		close(i);
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -704,10 +716,12 @@ int main(void)
 
 
 def t_files_that_the_program_has_closed_are_not_touched():
-    port, log = free_port(), TMP / "log-closer"
+    port, log, go_on = free_port(), TMP / "log-closer", TMP / "close"
     program = compile_c("closer", CLOSER)
     env = clean(LD_PRELOAD=LIB, SONDE_ADDR=f"127.0.0.1:{port}", SONDE_LOG=log)
-    with started(program, env=env, stdout=subprocess.PIPE) as p:
+    with started(program, go_on, env=env, stdout=subprocess.PIPE) as p:
+        answers(port)
+        go_on.touch()
         own = int(p.stdout.readline())
         for _ in range(200):
             with socket.create_connection(("127.0.0.1", own), timeout=LIMIT) as s:
@@ -715,7 +729,8 @@ def t_files_that_the_program_has_closed_are_not_touched():
         answers(port)
         with socket.create_connection(("127.0.0.1", own), timeout=LIMIT) as s:
             assert s.recv(9) == b"mine"
-        assert p.poll() is None and "has closed our socket" in log.read_text()
+        until("a word in the log", lambda: "has closed our socket" in log.read_text())
+        assert p.poll() is None
 
 
 def t_the_lowest_numbers_are_the_programs():
@@ -723,12 +738,31 @@ def t_the_lowest_numbers_are_the_programs():
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
-int main(void) { usleep(300000); printf("%d\n", open("/dev/null", O_RDONLY)); return 0; }
+/* The lowest of many: for a moment a number may be in use, and none for longer. */
+int main(int argc, char **argv)
+{
+	int lowest = 1 << 20;
+
+	while (argc < 2 || access(argv[1], F_OK) != 0)
+		usleep(1000);
+	for (int i = 0; i < 100; i++) {
+		int fd = open("/dev/null", O_RDONLY);
+
+		lowest = fd < lowest ? fd : lowest;
+		close(fd);
+		usleep(1000);
+	}
+	printf("%d\n", lowest);
+	return 0;
+}
 """
-    program = compile_c("lowest", text)
-    bare = guest.run(program, env=clean()).stdout
-    assert guest.run(program, env=clean(LD_PRELOAD=LIB, SONDE_ADDR="localhost:0",
-                                        SONDE_LOG="none")).stdout == bare
+    program, port, go_on = compile_c("lowest", text), free_port(), TMP / "open"
+    env = clean(LD_PRELOAD=LIB, SONDE_ADDR=f"127.0.0.1:{port}", SONDE_LOG="none")
+    with started(program, go_on, env=env, stdout=subprocess.PIPE) as p:
+        answers(port)
+        go_on.touch()
+        ours = p.stdout.readline()
+    assert ours == guest.run(program, go_on, env=clean()).stdout
 
 
 DAEMON = r"""

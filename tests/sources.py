@@ -25,11 +25,13 @@ import threading
 import time
 import zlib
 
+from ports import free_port
+
 PROBE = str(pathlib.Path(sys.argv[1]).resolve()) if len(sys.argv) > 1 else ""
 GO = shutil.which("go")
 TMP = pathlib.Path(tempfile.mkdtemp(prefix="sources."))
 PLAIN = b"not a profile, but bytes\n" * 40
-LIMIT = 30  # seconds for any one command
+LIMIT = 300  # seconds for any one command; servers that hang do so for longer
 
 
 # --- what is run -------------------------------------------------------------------------
@@ -121,7 +123,9 @@ class Server:
         try:
             c.do_handshake()
         except ssl.SSLError:
-            time.sleep(0.5)  # closing at once could overtake our explanation
+            c.shutdown(socket.SHUT_WR)
+            while c.recv(65536):  # closing at once could overtake our explanation
+                pass
             raise
 
     @staticmethod
@@ -152,7 +156,7 @@ def redirect(to, status="302 Found"):
 
 
 def hang(*_):
-    time.sleep(LIMIT)
+    time.sleep(2 * LIMIT)
 
 
 def drip(data, piece, pause):
@@ -162,11 +166,6 @@ def drip(data, piece, pause):
             c.sendall(data[i:i + piece])
             time.sleep(pause)
     return answer
-
-
-def dead_port():
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        return s.getsockname()[1]
 
 
 # --- keys and certificates ---------------------------------------------------------------
@@ -304,7 +303,26 @@ def t_a_failing_converter_is_reported():
 
 def t_an_interrupt_ends_the_converter():
     perf_file()
-    interrupted("perf.data", env=converter("exec sleep 25\n"), want="{...}interrupted\n")
+    started = TMP / "converting"
+    interrupted("perf.data", env=converter(f"touch {started}; exec sleep {2 * LIMIT}\n"),
+                begun=lambda: wait_for(started.exists))
+
+
+def interrupted(*args, begun, env=None):
+    p = subprocess.Popen([PROBE, *map(str, args)], stderr=subprocess.PIPE, env=env or environment(),
+                         cwd=TMP)
+    begun()
+    p.send_signal(signal.SIGINT)
+    _, err = p.communicate(timeout=LIMIT)
+    same(err.decode(), "{...}interrupted\n")
+    assert p.returncode == 1
+
+
+def wait_for(condition):
+    end = time.monotonic() + LIMIT
+    while not condition():
+        assert time.monotonic() < end, "nothing happens"
+        time.sleep(0.02)
 
 
 # --- what is asked for -------------------------------------------------------------------
@@ -375,7 +393,7 @@ def failing(server, why, *args, live=True, env=None, scheme=None, path="/x"):
 
 
 def t_nobody_listens():
-    port = dead_port()
+    port = free_port()
     url = f"http://127.0.0.1:{port}/x"
     refused(fetching(url) +
             f'{url}: Get "{url}": dial tcp 127.0.0.1:{port}: connect: connection refused\n', url)
@@ -420,13 +438,11 @@ def t_a_server_cannot_command_the_terminal():
 
 
 def t_the_body_of_an_error_is_not_waited_for():
-    start = time.monotonic()
     failing(Server(lambda c, _: (c.sendall(b"HTTP/1.1 404 Gone\r\nContent-Length: 9\r\n\r\nx"),
-                                 time.sleep(LIMIT))), "server response: 404 Gone")
+                                 hang())), "server response: 404 Gone")
     endless = Server(lambda c, _: [c.sendall(b"HTTP/1.1 500 Much\r\n\r\n")] +
                      [c.sendall(bytes(65536)) for _ in range(1 << 20)])
     failing(endless, "server response: 500 Much", live=False)
-    assert time.monotonic() - start < 15
 
 
 # --- servers that lie --------------------------------------------------------------------
@@ -499,15 +515,16 @@ def t_a_hanging_server_is_given_five_seconds_more_than_the_timeout():
     start = time.monotonic()
     failing(Server(hang), 'Get "URL": net/http: timeout awaiting response headers',
             "-timeout", 1, live=False)
-    assert 5.5 < time.monotonic() - start < 9
+    # No earlier; and not after a minute, which is what there is without the option.
+    assert 5.5 < time.monotonic() - start < 60
 
 
 def timed(server, want, *args):
-    start = time.monotonic()
+    """The probe gives up: what it asks would go on for longer than the probe is waited for."""
     _, err, status = probe("-http", server.url + "/x", *args) if not args else \
         probe(*args, "-http", server.url + "/x")
     same(err, want.replace("URL", server.url + "/x") + "\n")
-    assert status == 1 and time.monotonic() - start < 5
+    assert status == 1
 
 
 def t_waiting_has_limits():
@@ -530,8 +547,13 @@ def t_a_header_that_drips_forever_is_not_waited_for():
 
 
 def t_a_slow_body_that_keeps_coming_is_waited_for():
-    server = Server(drip(PLAIN * 5, 200, 0.04))
-    out, err, _ = probe("-stall", 500, "-http", f"{server.url}/x")
+    # All of it takes twice as long as it may stand still.  Where the server is kept waiting itself for
+    # that long, by others on this machine, it is all tried again with more time.
+    for stall in (500, 2500, 12500):
+        server = Server(drip(PLAIN * 5, 200, 2 * stall / 25 / 1000))
+        out, err, _ = probe("-stall", stall, "-http", f"{server.url}/x")
+        if out:
+            break
     assert out == "200 " + line(PLAIN * 5, f"{server.url}/x"), err
 
 
@@ -551,30 +573,21 @@ def t_a_connection_that_is_never_accepted_times_out():
     assert status == 1
 
 
-def interrupted(*args, want, env=None):
-    p = subprocess.Popen([PROBE, *map(str, args)], stderr=subprocess.PIPE, env=env or environment(),
-                         cwd=TMP)
-    time.sleep(0.7)
-    start = time.monotonic()
-    p.send_signal(signal.SIGINT)
-    _, err = p.communicate(timeout=LIMIT)
-    same(err.decode(), want)
-    assert p.returncode == 1 and time.monotonic() - start < 2
-
-
 def t_an_interrupt_ends_the_wait():
-    for answer in (hang, lambda c, _: (c.sendall(b"HTTP/1.1 200 OK\r\n\r\nabc"), hang())):
-        interrupted(Server(answer).url + "/x", want='{...}Get "{...}": interrupted\n')
+    for begins in (b"", b"HTTP/1.1 200 OK\r\n\r\nabc"):
+        begun = threading.Event()
+        server = Server(lambda c, _, b=begins, e=begun: (c.sendall(b), e.set(), hang()))
+        interrupted(f"{server.url}/x", begun=lambda e=begun: wait_for(e.is_set))
 
 
 def t_progress_counts_seconds_and_then_bytes():
     def answer(c, _):
-        time.sleep(1.3)
+        time.sleep(1.5)
         drip(PLAIN * 5, 1000, 0.15)(c, _)
     server = Server(answer)
-    err = fetched(PLAIN * 5, f"{server.url}/x?seconds=2", "-progress", "-seconds", 2,
+    err = fetched(PLAIN * 5, f"{server.url}/x?seconds=500", "-progress", "-seconds", 500,
                   f"{server.url}/x")
-    assert "progress profiling 1/2 s\n" in err, err
+    assert re.search(r"progress profiling [1-9]\d*/500 s\n", err), err
     assert re.search(rf"progress fetching \d000/{len(PLAIN * 5)} bytes\n", err), err
     assert err.endswith("progress ends\n"), err
 
@@ -695,7 +708,7 @@ def t_a_handshake_that_hangs_times_out():
 
 
 def t_openssl_as_a_server_with_a_client_certificate():
-    port = dead_port()
+    port = free_port()
     page = TMP / "page"
     page.write_bytes(PLAIN)
     p = subprocess.Popen(["openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-cert",
@@ -714,11 +727,11 @@ def t_openssl_as_a_server_with_a_client_certificate():
 
 
 def wait_for_port(port):
-    for _ in range(100):
+    def listens():
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.05)
-    raise AssertionError("the server does not start")
+            return True
+        return False
+    wait_for(listens)
 
 
 # --- proxies -----------------------------------------------------------------------------
@@ -735,7 +748,7 @@ def t_a_proxy_is_asked_for_other_hosts():
 
 def t_no_proxy_is_needed_for_some_hosts():
     proxy = Server(reply(b"", "404 Proxied"))
-    port = dead_port()
+    port = free_port()
     for host, none in (("127.0.0.1", ""), ("localhost", ""), ("127.1.2.3", "10.0.0.0/8")):
         env = environment(HTTP_PROXY=proxy.url, NO_PROXY=none)
         for run in (go, probe) if GO else (probe,):
@@ -781,7 +794,7 @@ def t_a_proxy_may_refuse():
     proxy = Server(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
     refused(fetching(url) + f'{url}: Get "{url}": proxy refused to connect: status 403\n', url,
             env=environment(HTTPS_PROXY=proxy.url), live=False)
-    port = dead_port()
+    port = free_port()
     url = "http://named.test/x"
     refused(fetching(url) + f'{url}: Get "{url}": proxyconnect tcp: dial tcp 127.0.0.1:{port}: '
             'connect: connection refused\n', url,

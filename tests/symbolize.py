@@ -23,6 +23,7 @@ import time
 
 import binaries
 from binaries import GO, HINT, LIMIT, SONDE, TMP, Profile, Skip, report, run
+from ports import free_port
 
 # Calls that are inlined into each other, templates, and a function that stays on its own.
 SOURCE = """\
@@ -486,12 +487,6 @@ def t_the_cache_folder_can_be_elsewhere():
 
 
 # --- debuginfod --------------------------------------------------------------------------
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
 
 @contextlib.contextmanager
 def debuginfod(folder):

@@ -20,7 +20,8 @@ import threading
 import time
 import urllib.request
 
-from kube_server import Cluster, free_port
+from kube_server import Cluster
+from ports import free_port
 from tap import LIMIT, SONDE, TMP, Skip, main
 
 SONDED = str(pathlib.Path(SONDE).parent / "sonded")

@@ -11,7 +11,6 @@ SPDX-License-Identifier: Apache-2.0
 """
 import pathlib
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,9 @@ import threading
 import time
 import urllib.error
 import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from ports import free_port  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 KINDS = ["heap", "heap?gc=1", "allocs", "goroutine", "block", "mutex", "threadcreate", "profile?seconds=2",
@@ -29,12 +31,6 @@ scrape_configs:
   - job_name: self
     static_configs: [{targets: ['127.0.0.1:%d']}]
 """
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def prometheus(folder, port):
@@ -51,7 +47,7 @@ def etcd(folder, port):
             f"--initial-cluster=default=http://127.0.0.1:{peer}"]
 
 
-def get(port, path, timeout=20):
+def get(port, path, timeout=300):
     with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=timeout) as r:
         return r.read()
 
@@ -72,11 +68,13 @@ def collect(name, command, folder, to):
     server = subprocess.Popen(command(folder, port), stdout=log, stderr=log, cwd=folder)
     stop = threading.Event()
     try:
-        for _ in range(200):
+        end = time.monotonic() + 300
+        while True:
             try:
                 get(port, "/debug/pprof/cmdline")
                 break
             except OSError:
+                assert time.monotonic() < end and server.poll() is None, f"{name} does not answer"
                 time.sleep(0.1)
         threading.Thread(target=busy, args=(port, stop), daemon=True).start()
         time.sleep(1)
