@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { assert, complaints, finish, profiles, run, scratch, serve, shoot, test } from "./harness.mjs";
+import { assert, complaints, eventually, finish, profiles, run, scratch, serve, shoot, test } from "./harness.mjs";
 
 const PROM = profiles("prom-heap.pb.gz");
 const heap = await serve(PROM);
@@ -55,6 +55,11 @@ async function spot(page, name) {
 
 const topJson = (...flags) => JSON.parse(run("-top", "-json", "-nodecount=0", "-nodefraction=0", ...flags));
 const focused = (page) => page.evaluate(() => document.activeElement.textContent);
+/** Waits until the focus is on something that says this, and tells all that it says. */
+const focuses = (page, what) => eventually(async () => {
+	assert.match(await focused(page), what);
+	return focused(page);
+});
 const params = (page) => new URL(page.url()).searchParams;
 const key = async (page, ...keys) => {
 	for (const k of keys) await page.keyboard.press(k);
@@ -82,10 +87,11 @@ test("a hovered frame tells its value and its shares", async ({ page }) => {
 	const row = run("-top", "-unit=auto", "-nodecount=0", PROM).split("\n").find((l) => l.includes(`${name} `));
 	const [flat, flatShare, , cum, cumShare] = row.trim().split(/\s+/);
 	await page.mouse.move(x, y);
-	const tip = (await page.innerText(".flame-tip")).split("\n");
-
-	assert.deepEqual(tip.slice(0, 3), [name, `${cum} (${cumShare})`, `self ${flat} (${flatShare})`]);
-	assert.equal(tip.at(-1), "inlined into its caller");
+	await eventually(async () => {
+		const tip = (await page.innerText(".flame-tip")).split("\n");
+		assert.deepEqual(tip.slice(0, 3), [name, `${cum} (${cumShare})`, `self ${flat} (${flatShare})`]);
+		assert.equal(tip.at(-1), "inlined into its caller");
+	});
 	await page.mouse.move(2, 2);
 	await page.waitForSelector(".flame-tip", { state: "hidden" });
 });
@@ -95,12 +101,15 @@ test("a click zooms, crumbs and the browser lead back", async ({ page }) => {
 	const { x, y } = await spot(page, "main.openDBWithMetrics");
 	await page.mouse.click(x, y);
 	await page.waitForFunction(() => document.querySelectorAll(".flame-crumbs li").length > 2);
-	const zoom = params(page).get("z");
-	assert.ok(zoom);
+	const zoom = await eventually(async () => {
+		assert.ok(params(page).get("z"));
+		return params(page).get("z");
+	});
 	await drawn(page, zoom);
 	const data = await sent(page);
 	assert.equal(places(data).get(data.trees[0].place[data.trees[0].trail]), "main.openDBWithMetrics");
-	assert.match(await page.innerText(".flame-crumbs [aria-current]"), /openDBWithMetrics/);
+	await eventually(async () =>
+		assert.match(await page.innerText(".flame-crumbs [aria-current]"), /openDBWithMetrics/));
 	await shoot(page, "flame-zoom");
 
 	// The address alone leads to the same frame.
@@ -115,7 +124,7 @@ test("a click zooms, crumbs and the browser lead back", async ({ page }) => {
 	await drawn(page, zoom);
 	await page.click(".flame-crumbs button >> nth=0");
 	await drawn(page, "all");
-	assert.equal(params(page).get("z"), null);
+	await eventually(async () => assert.equal(params(page).get("z"), null));
 });
 
 test("search tells the share of all stacks that match, each counted once", async ({ page }) => {
@@ -129,7 +138,7 @@ test("search tells the share of all stacks that match, each counted once", async
 		.reduce((n, l) => n + Number(l.slice(l.lastIndexOf(" "))), 0);
 	assert.equal(value, folded);
 	assert.match(told, /^\d+ functions: 5\.\d+MB \(\d+\.\d+%\)$/);
-	assert.equal(params(page).get("q"), "tsdb\\.\\(");
+	await eventually(async () => assert.equal(params(page).get("q"), "tsdb\\.\\("));
 	await shoot(page, "flame-search");
 
 	// It calls itself.
@@ -142,7 +151,7 @@ test("search tells the share of all stacks that match, each counted once", async
 
 	await page.fill("input[type=search]", "(");
 	await page.waitForSelector("input[type=search][aria-invalid]");
-	assert.match(await page.textContent(".flame-matches"), /missing closing/);
+	await eventually(async () => assert.match(await page.textContent(".flame-matches"), /missing closing/));
 });
 
 test("callers and callees of a function have its numbers", async ({ page, said }) => {
@@ -170,16 +179,15 @@ test("callers and callees of a function have its numbers", async ({ page, said }
 test("the keyboard alone is enough", async ({ page }) => {
 	await open(page, `${heap}/flamegraph`);
 	await page.locator("[role=treeitem][tabindex='0']").focus();
-	assert.match(await focused(page), /^root, 11\.29MB, 100%, self 0%, level 0, 5 callees$/);
+	await focuses(page, /^root, 11\.29MB, 100%, self 0%, level 0, 5 callees$/);
 	await key(page, "ArrowDown");
-	assert.match(await focused(page), /^runtime\.main, .* level 1, /);
+	await focuses(page, /^runtime\.main, .* level 1, /);
 	await key(page, "ArrowRight");
-	assert.match(await focused(page), /level 1/);
+	await focuses(page, /level 1/);
 	await key(page, "ArrowLeft", "ArrowDown", "ArrowDown");
-	const deep = await focused(page);
-	assert.match(deep, /level 3/);
+	const deep = await focuses(page, /level 3/);
 	await key(page, "ArrowUp");
-	assert.match(await focused(page), /level 2/);
+	await focuses(page, /level 2/);
 	await key(page, "ArrowDown", "Enter");
 	await page.waitForFunction(() => location.search.includes("z=3."));
 	await drawn(page, params(page).get("z"));
@@ -195,8 +203,8 @@ test("the keyboard alone is enough", async ({ page }) => {
 	await page.keyboard.type("newTxRing");
 	await page.waitForFunction(() => /^1 function/.test(document.querySelector(".flame-matches").textContent));
 	await key(page, "Enter");
-	assert.match(await focused(page), /newTxRing, /);
-	assert.equal(await page.locator("[role=treeitem][aria-selected=true]").count(), 1);
+	await focuses(page, /newTxRing, /);
+	await eventually(async () => assert.equal(await page.locator("[role=treeitem][aria-selected=true]").count(), 1));
 	await shoot(page, "flame-keyboard");
 	await key(page, "s");
 	await page.waitForFunction(() => location.search.includes("p="));
@@ -226,10 +234,10 @@ test("a menu copies a name and leads to other reports", async ({ page }) => {
 	await key(page, "m");
 	await page.waitForSelector("[role=menu]");
 	await key(page, "ArrowUp"); // the last: Show from
-	assert.match(await focused(page), /Show from/);
+	await focuses(page, /Show from/);
 	await key(page, "Escape");
 	await page.waitForSelector("[role=menu]", { state: "detached" });
-	assert.match(await focused(page), /openDBWithMetrics/);
+	await focuses(page, /openDBWithMetrics/);
 	await key(page, "m");
 	await page.click("[role=menuitem] >> text=Ignore");
 	await page.waitForURL(/i=%5Emain%5C.openDBWithMetrics%24/);
@@ -245,7 +253,7 @@ test("another kind of sample keeps what is looked at", async ({ page }) => {
 	await page.click("header >> text=alloc_space");
 	await page.waitForURL(/si=alloc_space/);
 	await drawn(page);
-	assert.match(await page.innerText(".flame-crumbs [aria-current]"), /runtime\.main/);
+	await eventually(async () => assert.match(await page.innerText(".flame-crumbs [aria-current]"), /runtime\.main/));
 	assert.equal(params(page).get("q"), "tsdb");
 	assert.equal(await page.inputValue("input[type=search]"), "tsdb");
 	assert.equal(await page.locator(".flame-colours select").inputValue(), "function");
@@ -255,19 +263,19 @@ test("another kind of sample keeps what is looked at", async ({ page }) => {
 
 test("the dark theme, a phone, and the root at the bottom", async ({ page }) => {
 	await open(page, `${heap}/flamegraph?flip=1`);
-	const paper = await page.evaluate(() => {
+	const paper = () => page.evaluate(() => {
 		const c = document.querySelector(".flame-space canvas");
 		return [...c.getContext("2d").getImageData(c.width - 3, 2, 1, 1).data];
 	});
-	assert.deepEqual(paper, [0x1a, 0x1d, 0x21, 255]);
+	await eventually(async () => assert.deepEqual(await paper(), [0x1a, 0x1d, 0x21, 255]));
 	assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
-	assert.ok(await page.evaluate(() => {
+	await page.waitForFunction(() => {
 		const s = document.querySelector(".flame-scroll");
 		return s.scrollTop + s.clientHeight >= s.scrollHeight - 1;
-	}));
+	});
 	await page.locator("[role=treeitem][tabindex='0']").focus();
 	await key(page, "ArrowUp");
-	assert.match(await focused(page), /level 1/);
+	await focuses(page, /level 1/);
 	assert.deepEqual(await complaints(page), []);
 	await shoot(page, "flame-phone");
 }, { colorScheme: "dark", viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, reducedMotion: "reduce" });
@@ -285,10 +293,11 @@ test("a comparison is coloured by change and says it in words", async ({ page })
 	await page.locator("[role=treeitem][tabindex='0']").focus();
 	await key(page, "ArrowDown", "ArrowDown");
 	// "a" is widest: 100 and 40 together.
-	assert.match(await focused(page), /^a, -60, 27\.27%, before 100, now 40/);
-	assert.match(await page.innerText(".flame-detail"), /^-60 \(-27\.27%\) · base 100, now 40/);
+	await focuses(page, /^a, -60, 27\.27%, before 100, now 40/);
+	await eventually(async () =>
+		assert.match(await page.innerText(".flame-detail"), /^-60 \(-27\.27%\) · base 100, now 40/));
 	await key(page, "End");
-	assert.match(await focused(page), /^d, \+10, .*before 0, now 10/);
+	await focuses(page, /^d, \+10, .*before 0, now 10/);
 	assert.deepEqual(await complaints(page), []);
 	await shoot(page, "flame-change");
 });
@@ -319,7 +328,7 @@ sys.stdout.buffer.write(p.encode())
 		assert.ok(text.length < 2000, String(text.length));
 		assert.doesNotMatch(text, /[\u202a-\u202e\u2066-\u2069\t\n]/);
 	}
-	assert.match(await focused(page), /^<script>alert\(1\)<\/script>, /);
+	await focuses(page, /^<script>alert\(1\)<\/script>, /);
 	await key(page, "c");
 	await page.waitForFunction(() => document.querySelector(".flame-live").textContent === "Name copied.");
 	assert.equal(await page.evaluate(() => navigator.clipboard.readText()), names[0]);

@@ -10,10 +10,13 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 import { chromium } from "playwright-core";
@@ -33,7 +36,7 @@ export const profiles = (name) => join(here, "../profiles", name);
 /** A folder of this run's own. */
 export const scratch = mkdtempSync(join(tmpdir(), "sonde-browser."));
 /** Generous: machines may be busy.  Nothing waits for a time, only for something to happen. */
-export const LIMIT = 60_000;
+export const LIMIT = 120_000;
 
 const axe = readFileSync(join(here, "node_modules/axe-core/axe.min.js"), "utf8");
 const cases = [];
@@ -64,6 +67,45 @@ export async function serve(...flags) {
 /** One case: body({ page, context }).  'options' are Playwright's of a context. */
 export function test(name, body, options = {}) {
 	cases.push({ name, body, options });
+}
+
+/** Waits until what is asserted holds: what a click, a key or the pointer does may take a while to show. */
+export async function eventually(body) {
+	for (const end = Date.now() + LIMIT; ; await sleep(20)) {
+		try {
+			return await body();
+		} catch (e) {
+			if (!(e instanceof assert.AssertionError) || Date.now() > end) throw e;
+		}
+	}
+}
+
+/** Does what leads to another page, and waits for that: the one before may look just like it. */
+export async function leave(page, action) {
+	await page.evaluate(() => (window.left = false));
+	await action();
+	await page.waitForFunction(() => window.left === undefined);
+	await page.waitForLoadState();
+}
+
+/** A port of this spec's own, as those of ports.py, for as long as it runs. */
+export async function freePort() {
+	for (;;) {
+		const port = 10_000 + randomInt(20_000);
+		const claims = await Promise.all([listen(`\0sonde-test-port-${port}`), listen(port)]);
+		if (claims[1]) await new Promise((done) => claims[1].close(done));
+		if (claims.every((c) => c)) return port;
+		claims[0]?.close();
+	}
+}
+
+/** A server there, or nothing if somebody else has one. */
+function listen(where) {
+	return new Promise((done) => {
+		const server = createServer().unref();
+		server.on("error", () => done(undefined));
+		server.listen(where, () => done(server));
+	});
 }
 
 /** Complaints of axe about the page, as lines. */

@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { assert, complaints, finish, scratch, serve, shoot, test } from "./harness.mjs";
+import { assert, complaints, finish, leave, scratch, serve, shoot, test } from "./harness.mjs";
 
 const tree = join(scratch, "tree");
 execFileSync("python3", ["-B", join(dirname(fileURLToPath(import.meta.url)), "../series.py"), "--make", tree]);
@@ -38,7 +38,7 @@ test("memory and time over time, and what grows beside it", async ({ page }) => 
 	assert.match(await page.textContent(".growth"), /Leak.*store\.grow/s);
 	assert.deepEqual(await complaints(page), []);
 	await shoot(page, "series");
-	await page.click("nav >> text=calm");
+	await leave(page, () => page.click("nav >> text=calm"));
 	await page.waitForSelector(".growth [data-judged]");
 	assert.match(await page.textContent(".growth"), /Nothing leaks/);
 });
