@@ -30,7 +30,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROFILES = HERE / "profiles"
 PROFILE = PROFILES / "prom-heap.pb.gz"
 SONDE = pathlib.Path(sys.argv[sys.argv.index("--sonde") + 1]).resolve()
-TRIES = 8  # the reference breaks ties at random
+TRIES = 60  # the reference breaks ties at random: one time in four that it is ours fails by chance once in 10^7
+LIMIT = 300  # seconds for any one command
 results = []
 
 
@@ -85,7 +86,7 @@ class Place:
 
     def run(self, *args, program=SONDE, stdin=b"", **env):
         r = subprocess.run([program, *args], input=stdin, cwd=self.here, env={**self.env, **env}, capture_output=True,
-                           timeout=120)
+                           timeout=LIMIT)
         return r.returncode, r.stdout, r.stderr.decode(errors="replace")
 
     def start(self, *args):
@@ -312,17 +313,18 @@ def missing():
 BROKEN = {
     "fails": ("echo half; exit 3", "failed to execute dot. Error: exit status 3"),
     "crashes": ("echo half; kill -SEGV $$", "failed to execute dot. Error: signal: segmentation fault"),
-    "hangs": ("echo half; sleep 60", "failed to execute dot: it took longer than 1 s; try a smaller nodecount, or a larger layout_timeout"),
+    "hangs": (f"echo half; sleep {2 * LIMIT}", "failed to execute dot: it took longer than 1 s; try a smaller nodecount, or a larger layout_timeout"),
     "turns in circles": ("while :; do :; done", "failed to execute dot: it took longer than 1 s; try a smaller nodecount, or a larger layout_timeout"),
     "never stops writing": ("exec yes", "failed to execute dot. Error: it wrote more than 512 MB"),
     "eats memory": ("exec /usr/bin/python3 -c 'x = bytearray(1 << 46)' 2>/dev/null", "failed to execute dot. Error: exit status 1"),
-    "leaves a process behind": ("sleep 60 & echo $! >pid; exit 1", "failed to execute dot. Error: exit status 1"),
+    "leaves a process behind": (f"sleep {2 * LIMIT} & echo $! >pid; exit 1", "failed to execute dot. Error: exit status 1"),
 }
 
 
 def gone(pid):
     """Whether the process ends, or has ended."""
-    for _ in range(100):
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end:
         try:
             if pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
                 return True
@@ -336,11 +338,10 @@ def broken():
     for how, (script, message) in BROKEN.items():
         with Place() as place:
             place.program("dot", script)
-            seconds = "30" if "writing" in how else "1"
-            start = time.monotonic()
+            # Where it matters dot goes on for longer than anybody waits; where not, machines may be slow.
+            seconds = "1" if "1 s" in message else str(LIMIT)
             answer = place.run("-png", f"-layout_timeout={seconds}", PROFILE)
             check(f"a dot that {how}: nothing but a message", (2, b"", message + "\n"), answer)
-            check(f"a dot that {how}: in time", True, time.monotonic() - start < 40)
             place.run("-png", f"-layout_timeout={seconds}", "-output=x.png", PROFILE)
             left = [f for f in place.files() if f != "pid"]
             check(f"a dot that {how}: no file", [], left)
@@ -361,11 +362,10 @@ def broken():
 
 def waiting(place, *args):
     """sonde, with a dot that hangs; and the dot's pid."""
-    place.program("dot", f"echo $$ >{place.temp}/new; mv {place.temp}/new {place.temp}/pid; exec sleep 60")
+    place.program("dot", f"echo $$ >{place.temp}/new; mv {place.temp}/new {place.temp}/pid; exec sleep {2 * LIMIT}")
     p = place.start(*args)
-    for _ in range(200):
-        if (place.temp / "pid").exists():
-            break
+    end = time.monotonic() + LIMIT
+    while not (place.temp / "pid").exists() and time.monotonic() < end:
         time.sleep(.05)
     return p, int((place.temp / "pid").read_text())
 
@@ -376,7 +376,7 @@ def interrupted():
         with Place() as place:
             p, dot = waiting(place, "-svg", "-output=x.svg", PROFILE)
             p.send_signal(sig)
-            out, err = p.communicate(timeout=20)
+            out, err = p.communicate(timeout=LIMIT)
             check(f"{sig.name}: ends, and says nothing", (-sig, b"", b""), (p.returncode, out, err))
             check(f"{sig.name}: dot ends, too", True, gone(dot))
             if sig != signal.SIGKILL:
@@ -388,10 +388,9 @@ def huge():
         status, out, err = place.run("-svg", "-nodecount=2000", "-nodefraction=0", "-edgefraction=0", PROFILES / "prom-allocs.pb.gz")
         check("all 2000 nodes of a large graph, or as many as there are", (0, ""), (status, err))
         check("are drawn", True, out.count(b'class="node"') > 300)
-        start = time.monotonic()
         status, out, err = place.run("-svg", "-nodecount=1000", "-nodefraction=0", "-layout_timeout=2", PROFILES / "synthetic-20k.pb.gz")
         has("a layout without end is given up", "it took longer than 2 s", err)
-        check("in time, and without output", (2, b"", True), (status, out, time.monotonic() - start < 30))
+        check("and there is no output", (2, b""), (status, out))
 
 
 # Viewers, the shell, a terminal ------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ SPDX-License-Identifier: Apache-2.0
 import contextlib
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -162,7 +163,7 @@ def t_whatever_compilers_make_of_frames():
 
 def t_threads_carry_their_labels():
     with host("kinds") as h:
-        settled(h, lambda d: all(is_kind(d.named(n)) for n in ("sleep", "epoll", "spin")), "a few")
+        settled(h, lambda d: all(is_kind(d.named(n)) for n in KINDS), "all kinds of threads")
         path = guest.TMP / "labels"
         path.write_bytes(h.get("goroutine"))
         text = guest.run(SONDE, "-tags", path).stdout.decode()
@@ -277,15 +278,16 @@ def t_threads_that_come_and_go():
             d = h.dump()
             assert len(d.threads) >= 4, d.text
             h.get("goroutine?debug=1" if i % 2 else "goroutine")
-        last = 0
-        for _ in range(100):
+        last = n = 0
+        while n < 100 or last <= 30:
+            n += 1
             text = h.get("threadcreate?debug=1").decode()
             # Who begins and who ends is not taken for somebody from before our time.
             assert "\n1 @ 0x3\n" in text, text
-            n = int(re.match(r"threadcreate profile: total (\d+)\n", text)[1])
-            assert n >= last, f"{n} after {last}"
-            last = n
-        assert last > 30 and h.process.poll() is None
+            total = int(re.match(r"threadcreate profile: total (\d+)\n", text)[1])
+            assert total >= last, f"{total} after {last}"
+            last = total
+        assert h.process.poll() is None
 
 
 def t_while_children_are_made():
@@ -321,17 +323,29 @@ def t_a_thread_that_becomes_another_program():
 
 
 def t_who_sleeps_is_not_interrupted():
-    bare = guest.run(PROGRAM, "sleepers", 2, env=guest.clean()).stdout.decode()
-    assert "interrupted 0" in bare, bare
-    with host("sleepers", 4) as h:
-        n = 0
-        while h.process.poll() is None:
-            n += fetch(h.port, PROFILE + "goroutine?debug=2")[0] == 200
-        said = h.process.stdout.read().decode()
-    m = re.search(r"calls (\d+) interrupted (\d+)", said)
-    print(f"# {n} dumps, {said.strip()}")
-    # A thread that is about to sleep, but does not yet, is asked by signal: that may be too late.
-    assert m and n > 3 and int(m[2]) <= int(m[1]) // 5, said
+    def sleeping(d):
+        found = [t for t in d.threads if t.name == "sleeper"]
+        return len(found) == 24 and all("sleep_on" in t.frames and t.state != "running" for t in found)
+
+    def interrupted():
+        h.process.send_signal(signal.SIGUSR1)
+        return int(h.line().removeprefix("interrupted "))
+
+    with host("sleepers") as h:
+        # A thread that is about to sleep, but does not yet, is asked by signal, and that may be too late.
+        settled(h, sleeping, "24 threads asleep")
+        for _ in range(20):
+            before = interrupted()
+            tasks = pathlib.Path(f"/proc/{h.process.pid}/task")
+            until("all asleep", lambda: all((t / "stat").read_text().rpartition(")")[2].split()[0] == "S"
+                                            for t in tasks.iterdir()))
+            h.dump()
+            if interrupted() == before:
+                break
+        for _ in range(20):
+            assert sleeping(h.dump())
+            h.get("goroutine?debug=1")
+        assert interrupted() == before, f"{interrupted() - before} of 24 threads in 40 dumps"
 
 
 def t_a_host_that_handles_the_signal_is_left_alone():
@@ -429,13 +443,15 @@ def t_a_trace_shows_what_threads_did():
     with host("fight") as h:
         settled(h, lambda d: any("do_fight" in t.frames and t.state == "sleep" for t in d.threads) and
                 d.named("fight-1") and d.named("fight-2") and d.named("spin"), "all in their places")
-        trace = json.loads(h.get("trace?seconds=1.5"))
-        names = {e["args"]["name"]: e["tid"] for e in events(trace, 1, "M") if e["name"] == "thread_name"}
-        assert {"fight-1", "fight-2", "spin", "threads"} <= set(names), names
-        spans = check_tracks(trace, 1)
-        for name, tid in names.items():
-            covered = sum(b - a for a, b in spans.get(tid, []))
-            assert covered > 1.2e6, f"{name}: {covered} us"
+        for seconds in (1.5, 6, 24):  # the longer, the less it matters when a busy machine lets it begin
+            trace = json.loads(h.get(f"trace?seconds={seconds}"))
+            names = {e["args"]["name"]: e["tid"] for e in events(trace, 1, "M") if e["name"] == "thread_name"}
+            assert {"fight-1", "fight-2", "spin", "threads"} <= set(names), names
+            spans = check_tracks(trace, 1)
+            covered = {name: sum(b - a for a, b in spans.get(tid, [])) for name, tid in names.items()}
+            if min(covered.values()) > 0.8e6 * seconds:
+                break
+        assert min(covered.values()) > 0.8e6 * seconds, f"{covered} us of {seconds} s"
         states = {e["name"] for e in events(trace, 1, "X") if e["tid"] == names["spin"]}
         assert states <= {"running", "runnable"} and "running" in states, states
         states = {e["name"] for e in events(trace, 1, "X") if e["tid"] == names["threads"]}
@@ -450,28 +466,25 @@ def t_a_trace_has_every_wait_for_a_lock():
             trace = json.loads(h.get(f"trace?seconds={seconds}"))
             check_tracks(trace, 2)
             waits = events(trace, 2, "X")
-            if len(waits) > 5:
+            # Each holds it for 20 ms, and somebody else waits meanwhile.
+            if len(waits) > 5 and sum(e["dur"] for e in waits) > 100000:
                 break
         assert len(waits) > 5 and all(e["name"] == "mutex" for e in waits), waits
         assert len({e["args"]["object"] for e in waits}) == 1, waits
         assert all(e["args"]["stack"][0] == "hold_for_a_while" for e in waits), waits
-        # Each holds it for 20 ms, and somebody else waits meanwhile.
         assert sum(e["dur"] for e in waits) > 100000, waits
 
 
 def t_one_trace_at_a_time():
     with host("fight") as h:
-        answers = []
-        both = [threading.Thread(target=lambda: answers.append(fetch(h.port, PROFILE + "trace?seconds=2")))
-                for _ in range(2)]
-        for t in both:
-            t.start()
-        for t in both:
-            t.join()
-        assert sorted(a[0] for a in answers) == [200, 500], answers
-        refused = next(a[1] for a in answers if a[0] == 500)
-        assert refused == b"Could not enable tracing: runtime error: tracing is already enabled\n", refused
-        assert json.loads(h.get("trace?seconds=0.1"))["traceEvents"]
+        with guest.taking(h.port, "trace?seconds=1000") as (_, refused):
+            said = refused.recv(65536)
+        assert said.startswith(b"HTTP/1.1 500 ") and \
+            said.endswith(b"\r\nCould not enable tracing: runtime error: tracing is already enabled\n"), said
+        # The other client has gone, too.
+        again = until("another trace", lambda: next((body for status, body in [
+            fetch(h.port, PROFILE + "trace?seconds=0.1")] if status == 200), None))
+        assert json.loads(again)["traceEvents"]
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ import time
 import urllib.parse
 import xml.etree.ElementTree
 
+from ports import free_port
 from tap import HERE, LIMIT, SONDE, TMP, Profile, Skip, main, run
 
 PROM = HERE / "profiles/prom-heap.pb.gz"
@@ -466,8 +467,7 @@ def saved_by(serve, requests):
 
 @contextlib.contextmanager
 def reference(env):
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        port = s.getsockname()[1]
+    port = free_port()
     server = subprocess.Popen(["go", "tool", "pprof", f"-http=localhost:{port}", "-no_browser", PROM],
                               env={**os.environ, **env}, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True)

@@ -7,7 +7,8 @@
  *	threads chain N		N threads that wait for each other, but the last one goes on
  *	threads type T		two threads and a cycle of mutexes of type T, of six
  *	threads self		a thread that waits for itself
- *	threads sleepers S	sleeps for S seconds in calls that a signal breaks off; counts that
+ *	threads sleepers	threads that sleep in calls that a signal breaks off; says at SIGUSR1
+ *				how often that happened
  *	threads churn		threads that come and go
  *	threads forks		a thread that forks, one that starts programs, one that runs
  *	threads exec N		becomes itself N times more, while a thread runs
@@ -345,65 +346,58 @@ APART static void do_self(void)
 
 /* Calls that no handler lets go on. */
 
-static atomic_int interrupted, calls;
-static atomic_bool enough;
+static atomic_int interrupted;
 
-static void count(int r)
+/* Until a signal breaks it off, or tomorrow. */
+static int sleep_in(size_t kind, int epoll)
 {
-	atomic_fetch_add(&calls, 1);
-	if (r < 0 && errno == EINTR)
-		atomic_fetch_add(&interrupted, 1);
+	static const struct timespec day = { .tv_sec = 86400 };
+	struct epoll_event e;
+	struct timespec end;
+
+	switch (kind) {
+	case 0:
+		return nanosleep(&day, NULL);
+	case 1:
+		return poll(NULL, 0, -1);
+	case 2:
+		return epoll_wait(epoll, &e, 1, -1);
+	case 3:
+		return select(0, NULL, NULL, NULL, NULL);
+	case 4:
+		return usleep(4000000000u);
+	default:
+		clock_gettime(CLOCK_REALTIME, &end);
+		end.tv_sec += day.tv_sec;
+		return sem_timedwait(&sem, &end);
+	}
 }
 
 static void *sleep_on(void *arg)
 {
-	static const struct timespec step = { .tv_nsec = 200000000 };
-	struct epoll_event e;
-	int fd = epoll_create1(0);
+	int epoll = epoll_create1(0);
 
-	while (!atomic_load(&enough)) {
-		struct timespec end;
-		struct timeval tv = { .tv_usec = 200000 };
-
-		clock_gettime(CLOCK_REALTIME, &end);
-		end.tv_sec += 1;
-		switch ((size_t)arg % 6) {
-		case 0:
-			count(nanosleep(&step, NULL));
-			break;
-		case 1:
-			count(poll(NULL, 0, 200));
-			break;
-		case 2:
-			count(epoll_wait(fd, &e, 1, 200));
-			break;
-		case 3:
-			count(select(0, NULL, NULL, NULL, &tv));
-			break;
-		case 4:
-			count(usleep(200000));
-			break;
-		default:
-			count(sem_timedwait(&sem, &end));
-			break;
-		}
-	}
-	close(fd);
+	name("sleeper");
+	while (sleep_in((size_t)arg % 6, epoll) < 0 && errno == EINTR)
+		atomic_fetch_add(&interrupted, 1);
 	return NULL;
 }
 
-APART static void do_sleepers(int seconds)
+APART static void do_sleepers(void)
 {
-	pthread_t t[24];
+	sigset_t set;
+	int got;
 
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	for (size_t i = 0; i < 24; i++)
-		t[i] = start(sleep_on, (void *)i);
+		start(sleep_on, (void *)i);
 	say("ready");
-	sleep((unsigned)seconds);
-	atomic_store(&enough, true);
-	for (size_t i = 0; i < 24; i++)
-		pthread_join(t[i], NULL);
-	printf("calls %d interrupted %d\n", calls, interrupted);
+	while (sigwait(&set, &got) == 0) {
+		printf("interrupted %d\n", interrupted);
+		fflush(stdout);
+	}
 }
 
 static void *pass(void *unused)
@@ -601,7 +595,7 @@ int main(int argc, char *argv[])
 	else if (strcmp(mode, "self") == 0)
 		do_self();
 	else if (strcmp(mode, "sleepers") == 0)
-		do_sleepers(n);
+		do_sleepers();
 	else if (strcmp(mode, "churn") == 0)
 		do_churn();
 	else if (strcmp(mode, "forks") == 0)
