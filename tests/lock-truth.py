@@ -64,21 +64,39 @@ def profile(port, path, name):
 
 
 def check(want, delays, contentions):
+    """None, or which time is wrong; counts never are."""
     kind, function, count, ns = want
     seen = delays.get(function, 0), contentions.get(function, 0)
-    assert abs(seen[0] - ns) <= ns * WITHIN and seen[1] == count, \
-        f"{kind} of {function}: {seen[1]} contentions of {seen[0]} ns, should be {count} of {ns}"
+    wrong = f"{kind} of {function}: {seen[1]} contentions of {seen[0]} ns, should be {count} of {ns}"
+    assert seen[1] == count, wrong
+    return None if abs(seen[0] - ns) <= ns * WITHIN else wrong
+
+
+def at_last(attempt):
+    """Between the program's look at the clock and the library's a busy machine may do something else for
+    longer than the difference may be: what was so at none of ten times is wrong."""
+    for _ in range(10):
+        wrong = attempt()
+        if not wrong:
+            return
+    raise AssertionError(wrong)
 
 
 def hold(*scenarios, **env):
+    at_last(lambda: held(*scenarios, **env))
+
+
+def held(*scenarios, **env):
     with playing(*scenarios, **(ALL | env)) as (port, want):
         assert want
         files = {kind: profile(port, kind, f"{kind}.pb.gz") for kind in ("mutex", "block")}
         assert b"lost" not in b"".join(gzip.decompress(f.read_bytes()) for f in files.values())
     for reader in READERS:
         seen = {kind: (top(reader, f, "delay"), top(reader, f, "contentions")) for kind, f in files.items()}
-        for w in want:
-            check(w, *seen[w[0]])
+        wrong = [wrong for w in want if (wrong := check(w, *seen[w[0]]))]
+        if wrong:
+            return wrong
+    return None
 
 
 def t_who_holds_a_mutex_is_charged_with_what_all_others_wait():
@@ -260,6 +278,10 @@ def t_the_locks_of_cxx_get_there():
 
 
 def t_texts_say_the_same():
+    at_last(texts)
+
+
+def texts():
     with playing("mutex", **ALL) as (port, want):
         for kind in ("mutex", "block"):
             file = profile(port, f"{kind}?debug=1", f"{kind}.txt")
@@ -271,10 +293,13 @@ def t_texts_say_the_same():
             assert rows == sorted(rows, key=lambda r: -r[0]) and rows, rows
             _, _, count, ns = next(w for w in want if w[0] == kind)
             total = sum(r[0] for r in rows)
-            assert abs(total - ns) < ns * WITHIN and sum(r[1] for r in rows) >= count, (rows, want)
+            assert sum(r[1] for r in rows) >= count, (rows, want)
+            if abs(total - ns) >= ns * WITHIN:
+                return f"{kind}: {rows}, should be {want}"
             for reader in READERS:
                 seen = sum(top(reader, file, "delay").values())
                 assert abs(seen - total) < 1000, (reader, seen, total)
+    return None
 
 
 def t_a_fraction_is_scaled_in_both_forms():
@@ -306,14 +331,19 @@ def t_nothing_is_measured_unless_asked_for():
 def t_one_request_measures_for_its_seconds():
     with playing("on") as (port, _):
         assert total(port, "mutex") == 0
-        file = profile(port, "mutex?seconds=1&rate=1", "delta.pb.gz")
-        assert top([SONDE], file, "contentions").get("hold_mutex", 0) > 0
-        file = profile(port, "block?seconds=1&rate=1", "delta.pb.gz")
-        assert top([SONDE], file, "contentions").get("want_mutex", 0) > 0
+        for kind, function in (("mutex", "hold_mutex"), ("block", "want_mutex")):
+            for seconds in (1, 5, 25):  # in the first they may not have had a turn
+                file = profile(port, f"{kind}?seconds={seconds}&rate=1", "delta.pb.gz")
+                if top([SONDE], file, "contentions").get(function, 0) > 0:
+                    break
+            assert top([SONDE], file, "contentions").get(function, 0) > 0, kind
         assert rate(port, "sonde_mutex_fraction") == 0 and rate(port, "sonde_block_rate") == 0
-        before = total(port, "mutex")
-        time.sleep(0.3)
-        assert total(port, "mutex") == before, "it goes on"
+
+        def stands_still():
+            before = total(port, "mutex")
+            time.sleep(0.3)
+            return total(port, "mutex") == before
+        until("what had begun to wait is over, and nothing goes on", stands_still)
 
 
 def ask(port, path):

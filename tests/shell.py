@@ -148,7 +148,7 @@ class Terminal:
         self.seen += data.decode(errors="replace").replace("\r\n", "\n")
         return bool(data)
 
-    def wait(self, text, seconds=20):
+    def wait(self, text, seconds=300):
         """Reads until 'text' has been seen; what was seen up to its end is forgotten."""
         end = time.monotonic() + seconds
         while text not in self.seen and time.monotonic() < end:
@@ -163,7 +163,7 @@ class Terminal:
         os.write(self.fd, text.encode())
 
     def end(self):
-        while self.read(5):
+        while self.read(300):
             pass
         _, status = os.waitpid(self.pid, 0)
         os.close(self.fd)
@@ -270,12 +270,11 @@ def endings():
         os.mkfifo(fifo)
         p = subprocess.Popen([SONDE, "-top", "-output", "report", fifo], cwd=tmp, env=env,
                              stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with open(fifo, "wb") as f:  # it waits for a profile that never comes
+        with open(fifo, "wb") as f:  # it has opened that, too, and waits for a profile that never comes
             f.write(b"\x1f\x8b")
             f.flush()
-            time.sleep(0.3)
             p.send_signal(signal.SIGINT)
-            check("Ctrl-C while loading ends it", -signal.SIGINT, p.wait(timeout=20))
+            check("Ctrl-C while loading ends it", -signal.SIGINT, p.wait(timeout=300))
         check("and leaves nothing behind", ["fifo"], os.listdir(tmp))
         script = f"'{SONDE}' -raw '{HERE / 'profiles' / 'arktos-cpu.pb.gz'}' | head -c 1 >/dev/null; echo ${{PIPESTATUS[0]}}"
         r = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=env)

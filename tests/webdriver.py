@@ -19,7 +19,7 @@ import urllib.request
 
 KEYS = {"Escape": "\ue00c", "Enter": "\ue007", "Tab": "\ue004", "Home": "\ue011", "Left": "\ue012",
         "Up": "\ue013", "Right": "\ue014", "Down": "\ue015", "Backspace": "\ue003"}
-PATIENCE = 60
+PATIENCE = 300
 
 
 def available():

@@ -2,8 +2,9 @@
  * mini-agent.c - the runtime without its server: a CPU profile from the first moment to the last
  *
  * To be preloaded.  MINI_HZ is the rate, MINI_OUT the file that gets one line at the end:
- * "ticks N lost N threads N", or "refused: why".  MINI_DELAY waits that many milliseconds before
- * the profile starts, MINI_FOLLOW goes on in programs that are started by this one.
+ * "ticks N lost N threads N", or "refused: why".  MINI_AFTER=sigprof starts the profile when the
+ * program handles that signal, MINI_AFTER=seccomp when it is behind a filter; MINI_FOLLOW goes on in
+ * programs that are started by this one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -66,13 +67,35 @@ static void start(void)
 		refuse(sonde__why_off(SONDE__CPU));
 }
 
+/* Whether the program's first thread, not this one, is behind a filter. */
+static bool is_filtered(void)
+{
+	char text[4096];
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	close(fd);
+	text[n < 0 ? 0 : n] = 0;
+	return strstr(text, "\nSeccomp:\t2\n") != NULL;
+}
+
+static bool is_so(const char *after)
+{
+	struct sigaction now;
+
+	if (strcmp(after, "seccomp") == 0)
+		return is_filtered();
+	return sigaction(SIGPROF, NULL, &now) == 0 && now.sa_handler != SIG_DFL;
+}
+
 static void *agent(void *unused)
 {
-	unsigned delay = number("MINI_DELAY", 0);
+	const char *after = getenv("MINI_AFTER");
 
 	sonde__thread_is_agent();
-	if (delay) {
-		sleep_ms(delay);
+	if (after) {
+		while (!is_so(after))
+			sleep_ms(1);
 		start();
 	}
 	for (;;) {
@@ -109,7 +132,7 @@ __attribute__((constructor)) static void begin(void)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_create(&thread, NULL, agent, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!number("MINI_DELAY", 0))
+	if (!getenv("MINI_AFTER"))
 		start();
 }
 
