@@ -3,8 +3,8 @@
  *
  * To be preloaded.  MINI_HZ is the rate, MINI_OUT the file that gets one line at the end:
  * "ticks N lost N threads N", or "refused: why".  MINI_AFTER=sigprof starts the profile when the
- * program handles that signal, MINI_AFTER=seccomp when it is behind a filter; MINI_FOLLOW goes on in
- * programs that are started by this one.
+ * program handles that signal, MINI_AFTER=seccomp when it is behind a filter; MINI_FOLLOW goes on
+ * in programs that are started by this one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

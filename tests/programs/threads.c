@@ -7,10 +7,9 @@
  *	threads chain N		N threads that wait for each other, but the last one goes on
  *	threads type T		two threads and a cycle of mutexes of type T, of six
  *	threads self		a thread that waits for itself
- *	threads sleepers	threads that sleep in calls that a signal breaks off; says at SIGUSR1
- *				how often that happened
- *	threads churn		threads that come and go
- *	threads forks		a thread that forks, one that starts programs, one that runs
+ *	threads sleepers	threads that sleep in calls that a signal breaks off; says at
+ *SIGUSR1 how often that happened threads churn		threads that come and go threads forks
+ *a thread that forks, one that starts programs, one that runs
  *	threads exec N		becomes itself N times more, while a thread runs
  *	threads background	at SIGUSR1 a child goes on alone, and says its number
  *	threads owner		handles SIGPROF itself, says so if it ever comes
