@@ -460,6 +460,7 @@ int web_flame_page(struct visit *v, const struct page *pg, struct err *err)
 	struct out *o = &v->reply->body;
 
 	(void)err;
+	page_preload("flame", o);
 	out_text(o, "<div data-view=\"flame\"");
 	if (pg->has_base)
 		page_verdicts(pg, o);

@@ -286,6 +286,7 @@ void page_compare(const struct page *pg, struct report *r, const struct compare 
 {
 	bool cum = strcmp(r->cfg.sort, "cum") == 0;
 
+	page_preload("flame", o);
 	out_text(o, "<section data-view=\"compare\">\n<dl class=\"sides\">");
 	put_side(o, r, c, 0);
 	put_side(o, r, c, 1);

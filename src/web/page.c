@@ -131,6 +131,32 @@ static void put_files(struct out *o)
 		   tag_of("page.js"));
 }
 
+static void put_preload(struct out *o, struct str name)
+{
+	out_text(o, "<link rel=\"modulepreload\" href=\"./static/");
+	out_str(o, name);
+	out_text(o, "\">");
+}
+
+void page_preload(const char *view, struct out *o)
+{
+	size_t n = strlen(view);
+
+	for (const struct page_file *f = page_files; f->name; f++) {
+		struct str needs = str_of(f->needs), name;
+		struct str rest = str_of(f->name);
+
+		if (!str_starts(rest, STR("chunk-")))
+			continue;
+		rest = str_skip(rest, strlen("chunk-"));
+		if (!str_starts(rest, (struct str){ view, n }) || rest.p[n] != '-')
+			continue;
+		put_preload(o, str_of(f->name));
+		while (str_field(&needs, &name))
+			put_preload(o, name);
+	}
+}
+
 /* 'title' is escaped already. */
 static void open_page(struct out *o, struct str title)
 {

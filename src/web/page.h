@@ -49,6 +49,7 @@ struct page {
  * name. */
 struct page_file {
 	const char *name, *type, *tag; /* the tag is a hash of what is in it */
+	const char *needs;             /* names of the scripts that it imports, with blanks between */
 	const unsigned char *p;
 	size_t n;
 };
@@ -58,6 +59,9 @@ void page_begin(const struct page *pg, struct out *o);
 /* The same for a page that is about no profile; 'title' is its heading. */
 void page_begin_plain(struct str title, struct out *o);
 void page_end(struct out *o);
+/* Has the script of a view loaded while the page still is: "flame".  Else only a script that has
+ * been loaded asks for the next. */
+void page_preload(const char *view, struct out *o);
 
 /* The functions of 'r' with the most, as a table, with links to what the view 'to' has of each. */
 void page_top(const struct page *pg, struct report *r, const char *to, struct out *o);
