@@ -3,11 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { bdi, h } from "./dom";
-
-/** A regular expression for names and nothing else; peek puts a line number behind them. */
-function exactly(names: Iterable<string>): string {
-	return [...names].map((n) => `^${n.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&")}( |$)`).join("|");
-}
+import { exactly } from "./names";
 
 /** The address of a view with one parameter set; what it had before stays if 'adds'. */
 function address(view: string, param: string, value: string, adds = false): string {
@@ -35,7 +31,7 @@ export class Choice {
 	}
 
 	private links(): [string, string][] {
-		const names = exactly(this.names), view = this.view;
+		const names = [...this.names].map(exactly).join("|"), view = this.view;
 
 		return [
 			["Focus", address(view, "f", names)], ["Ignore", address(view, "i", names, true)],

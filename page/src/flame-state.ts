@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ColourBy } from "./flame-colour";
+import { escaped } from "./names";
 
 export interface State {
 	zoom: string; // "z": the frame on top
@@ -84,7 +85,7 @@ function query(set: Record<string, string>): string {
 
 /** As a regular expression that matches this and nothing else. */
 export function quoted(name: string): string {
-	return `^${name.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&")}$`;
+	return `^${escaped(name)}$`;
 }
 
 /** What the server says under a path of its own, for this report. */

@@ -225,6 +225,51 @@ if (hasDot) {
 	});
 }
 
+const odd = ['say "hi"', "back\\slash", 'C:\\x"y"\\', "a|b(c)*[d]{e}^f$.+?", "<T as Q>::f", "two words", "$(rm) `x` 'q' &;",
+	"%41#a&b=c", "tab\there", "new\nline", "turned\u202eround", "f<int, (a)1>(char)", "~!@;:,", "\u2033\u2216\u2409",
+	`long${"x".repeat(3000)}`];
+
+/** Main calls each of them; the first has 10, the next 11. */
+const oddWriter = `
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from writer import Profile
+p = Profile([("samples", "count")])
+main = p.frame("main")
+for i, name in enumerate(json.loads(sys.argv[3])):
+    p.sample([p.frame(name), main], [10 + i])
+open(sys.argv[2], "wb").write(p.encode())
+`;
+
+test("functions with any name are picked", async ({ page }) => {
+	const file = join(scratch, "odd.pb");
+	execFileSync("python3", ["-B", "-c", oddWriter, profiles("."), file, JSON.stringify(odd)]);
+	const address = await serve("-symbolize=none", file);
+	/** Picks one after the other by a key: the values of what "Focus" leaves of each. */
+	const picked = (chosen) => page.evaluate(async (selector) => {
+		const values = [];
+		for (const one of document.querySelectorAll(selector)) {
+			const pick = () => one.matches("input") ? one.click() :
+				one.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", cancelable: true }));
+			pick();
+			const link = [...document.querySelectorAll(".choices a")].find((a) => a.textContent === "Focus");
+			const text = await (await fetch(`./top${new URL(link.href).search}`)).text();
+			const rows = new DOMParser().parseFromString(text, "text/html").querySelectorAll("tbody tr");
+			values.push([...rows].map((tr) => tr.cells[0].textContent.trim()).filter((v) => v !== "0").join());
+			pick();
+		}
+		return values.filter((v) => v.includes(",") === false);
+	}, chosen);
+	const all = odd.map((_, i) => String(10 + i)).reverse();
+	await page.goto(`${address}/top`);
+	await ready(page, "table");
+	assert.deepEqual(await picked("tbody input[type=checkbox]"), all);
+	if (!hasDot) return;
+	await page.goto(`${address}/`);
+	await ready(page, "graph");
+	assert.deepEqual(await picked("g.node[data-function]"), all);
+});
+
 const hostile = ["<script>window.hit = 1</script>", '"><img src=x onerror="window.hit=1">', "'+(window.hit=1)+'",
 	"a\u202eb\u2066c", "]]></script><svg onload=window.hit=1>", "{{constructor.constructor('window.hit=1')()}}",
 	"javascript:window.hit=1", "x".repeat(65536), "tab\tnew\nline", "%s%n\u0000"];
