@@ -226,8 +226,9 @@ def t_drawings_are_the_files_of_the_command_line():
         assert './flamegraph.svg?f=regexp' in Reader(page(port, "/ui/flamegraph", f="regexp")).links
         if not shutil.which("dot"):
             raise Skip("no dot")
-        graph = page(port, "/ui/graph.svg")
+        graph, told = page(port, "/ui/graph.svg").rsplit("<!-- ", 1)
         assert graph == run(SONDE, "-svg", "-output=/dev/stdout", PROM)
+        assert re.fullmatch(r"shown \d+ in \d+ nodes, \d+ left out -->\n", told), told
 
 
 def t_without_dot_the_graph_says_what_is_missing():
@@ -249,7 +250,7 @@ def t_a_download_is_the_profile():
 
 def facts(text):
     """The line on every page that tells how much of the truth it is."""
-    line = re.search(r'<details class="trust">.*?</summary>', text)[0]
+    line = re.search(r'<details class="trust"[^>]*>.*?</summary>', text)[0]
     return re.findall(r'<span class="fact[^"]*">(.*?)</span>', line)
 
 

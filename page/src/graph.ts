@@ -7,6 +7,7 @@
 
 import { Choice } from "./choose";
 import { h } from "./dom";
+import { count, percent } from "./numbers";
 
 const SVG = "http://www.w3.org/2000/svg";
 const XLINK = "http://www.w3.org/1999/xlink";
@@ -31,6 +32,26 @@ function omissions(drawing: Element): string {
 	const lines = [...drawing.querySelectorAll(".node text")].map((t) => t.textContent?.trim() ?? "");
 
 	return lines.filter((l) => /^(Showing (nodes|top) |Dropped \d)/.test(l)).join(" · ");
+}
+
+/**
+ * What the graph shows, in the words of the other pages: it is made after its page, whose line of
+ * facts lacks it.  The server says it in a comment behind the drawing.
+ */
+function addTrimmed(page: Document): void {
+	const told = page.lastChild?.nodeType === Node.COMMENT_NODE ? page.lastChild.textContent ?? "" : "";
+	const [, shown, nodes, dropped] = /shown (\d+) in (\d+) nodes, (\d+) left out/.exec(told) ?? [];
+	const trust = document.querySelector<HTMLElement>(".trust");
+	const left = Number(trust?.dataset["left"] ?? 0);
+
+	if (!trust || shown === undefined) return;
+	const facts = [...trust.querySelectorAll(".fact")];
+	const before = facts.find((f) => f.textContent?.startsWith("filtered")) ?? facts[0];
+	if (Number(shown) !== left)
+		before?.after(" ", h("span", { class: "fact" }, `trimmed ${percent(left - Number(shown), left)}`));
+	trust.querySelector("ul > li")?.after(h("li", {}, `${count(Number(nodes))} entries are shown; their own values are ` +
+		`${percent(Number(shown), left)} of what filters leave. ${count(Number(dropped))} are left out as too small or ` +
+		"too many: see Trim in Options."));
 }
 
 /** A copy with nothing but what a drawing needs. */
@@ -226,7 +247,9 @@ export async function start(element: HTMLElement): Promise<void> {
 		const answer = await fetch(element.dataset["source"] ?? "");
 		const text = await answer.text();
 		if (!answer.ok) throw new Error(text);
-		draw(element, new DOMParser().parseFromString(text, "image/svg+xml").documentElement);
+		const page = new DOMParser().parseFromString(text, "image/svg+xml");
+		draw(element, page.documentElement);
+		addTrimmed(page);
 	} catch (e) {
 		note.textContent = e instanceof Error ? e.message : String(e);
 	}

@@ -14,6 +14,7 @@
 #include "render/shorten.h"
 #include "report/legend.h"
 #include "report/report.h"
+#include "report/trust.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -282,7 +283,7 @@ static void print_graph(struct dot *d)
 	nodelets_release(&nl);
 }
 
-void render_dot(struct report *r, struct out *o)
+void render_dot_trusted(struct report *r, struct out *o, struct trust *t)
 {
 	struct dot d = { .r = r, .o = o, .g = report_graph(r) };
 	struct legend l = { 0 };
@@ -293,10 +294,18 @@ void render_dot(struct report *r, struct out *o)
 	d.id = mem_zeroed(d.g->nnodes, sizeof(*d.id));
 	d.has_nodelets = mem_zeroed(d.g->nnodes, 1);
 	legend_graph(&l, r, d.g, true);
+	trust_graph(t, d.g);
 	print_start(&d, &l);
 	print_graph(&d);
 	out_text(o, "}\n");
 	free(d.id);
 	free(d.has_nodelets);
 	graph_free(d.g);
+}
+
+void render_dot(struct report *r, struct out *o)
+{
+	struct trust t = { 0 };
+
+	render_dot_trusted(r, o, &t);
 }

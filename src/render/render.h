@@ -16,6 +16,7 @@ struct compare;
 struct err;
 struct out;
 struct report;
+struct trust;
 
 /* How much of a comparison to show. */
 struct compare_rows {
@@ -41,6 +42,8 @@ void render_flame_svg(struct report *r, struct out *o);
 /* For other programs. */
 int render_weblist(struct report *r, struct out *o, struct err *err);
 void render_dot(struct report *r, struct out *o);
+/* The same; 't' learns how much the graph shows, as from trust_graph(). */
+void render_dot_trusted(struct report *r, struct out *o, struct trust *t);
 void render_callgrind(struct report *r, struct out *o);
 void render_proto(struct report *r, struct out *o);
 void render_topproto(struct report *r, struct out *o);

@@ -29,6 +29,7 @@
 #include "web/web-server.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 /* What a browser can still show; functions to choose from; characters of a name in a graph. */
 enum { LARGEST_BODY = 64 << 20, ALL_AT_ONCE = 2 << 20, CHOICES = 50, LONGEST_NAME = 1000 };
@@ -272,6 +273,7 @@ static void tame_strings(struct visit *v)
 static void send_graph(struct visit *v)
 {
 	int seconds = v->cfg.layout_timeout;
+	struct trust trust = { 0 };
 	struct out graph;
 	struct err err;
 	int rc;
@@ -281,7 +283,7 @@ static void send_graph(struct visit *v)
 	rc = visit_report(v, REPORT_DOT, false, &err);
 	if (rc == 0) {
 		tame_strings(v);
-		render_dot(v->report, &graph);
+		render_dot_trusted(v->report, &graph, &trust);
 	}
 	visit_end_work(v);
 	pthread_mutex_lock(&v->views->drawing);
@@ -290,6 +292,9 @@ static void send_graph(struct visit *v)
 				  seconds > 0 ? (unsigned)seconds : 0, &v->reply->body, &err);
 	pthread_mutex_unlock(&v->views->drawing);
 	out_release(&graph);
+	/* The page was there before the graph; its script adds this to what the page says. */
+	out_printf(&v->reply->body, "<!-- shown %" PRId64 " in %u nodes, %u left out -->\n",
+		   trust.shown, trust.nodes, trust.dropped_nodes);
 	v->reply->type = "image/svg+xml";
 	v->reply->policy = web_drawing_policy;
 	if (rc)

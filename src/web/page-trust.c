@@ -13,6 +13,8 @@
 #include "web/page-parts.h"
 #include "web/page.h"
 
+#include <inttypes.h>
+
 /* Digits in groups of three. */
 static void put_count(struct out *o, uint64_t n)
 {
@@ -213,8 +215,10 @@ void page_trust(const struct page *pg, struct out *o)
 	const struct trust *t = pg->trust;
 
 	if (t) {
-		out_text(o, "<details class=\"trust\"><summary title=\"What these numbers are made "
-			    "of\">");
+		out_printf(o,
+			   "<details class=\"trust\" data-left=\"%" PRId64 "\">"
+			   "<summary title=\"What these numbers are made of\">",
+			   t->value - t->filtered);
 		put_facts(o, t);
 		out_text(o, "</summary><ul>");
 		put_sums(o, pg->report, t);

@@ -49,7 +49,7 @@ struct page {
  * name. */
 struct page_file {
 	const char *name, *type, *tag; /* the tag is a hash of what is in it */
-	const char *needs;             /* names of the scripts that it imports, with blanks between */
+	const char *needs; /* names of the scripts that it imports, with blanks between */
 	const unsigned char *p;
 	size_t n;
 };

@@ -205,6 +205,27 @@ if (hasDot) {
 		await scaled(1.25);
 	});
 
+	test("the graph tells what is trimmed, as other pages do", async ({ page }) => {
+		const facts = async (view) => {
+			await page.goto(`${heap}/${view}`);
+			await page.waitForFunction(() => [...document.querySelectorAll("[data-view]")].every((e) => e.dataset.ready));
+			return page.locator(".trust summary .fact").allTextContents();
+		};
+		for (const focus of ["", "tsdb"]) {
+			const flags = [`-focus=${focus}`, "-unit=bytes", heapFile];
+			const shown = Number(/accounting for (\d+)B/.exec(run("-dot", "-nodecount=8", ...flags))[1]);
+			const left = JSON.parse(run("-top", "-json", "-nodecount=0", "-nodefraction=0", ...flags)).rows
+				.reduce((n, r) => n + r.flat, 0);
+			assert.ok(shown < left);
+			const share = ((1 - shown / left) * 100).toFixed(2);
+			const told = await facts(`?n=8&f=${focus}`);
+			assert.ok(told.includes(`trimmed ${share}%`), `${told}: ${share}`);
+			await page.click(".trust summary");
+			assert.match(await page.textContent(".trust"), /\d entries are shown; their own values are/);
+		}
+		assert.ok(!(await facts("?n=100000&nf=0&ef=0")).some((f) => f.startsWith("trimmed")));
+	});
+
 	test("functions of the graph are chosen by mouse and keyboard", async ({ page }) => {
 		await page.goto(`${heap}/?f=tsdb`);
 		await ready(page, "graph");
