@@ -209,7 +209,7 @@ class Host:
     def __exit__(self, *_):
         self.p.stdin.close()
         try:
-            self.p.wait(20)
+            self.p.wait(LIMIT)
         except subprocess.TimeoutExpired:
             self.p.kill()
             self.p.wait()
@@ -315,13 +315,13 @@ def t_a_store_that_fails_is_tried_again_each_period():
 def t_the_program_never_hears_of_it():
     with Host(SONDE_DUMP_ABOVE=10 * MB, SONDE_DUMP_GROWTH=1) as h:
         h.after_periods(1)
-        files = h.ask("files")
+        files = min(h.ask("files") for _ in range(20))  # one of ours may be open for a moment
         for i in range(1, 6):
             h.ask(f"grow {20 * MB}")
             h.wait_stored(i)
         assert h.ask("children") == [0, 0, -1, 1]
-        assert h.ask("files") == files
-        assert children_of(h.p.pid) == []
+        h.until("as many files as before", lambda: h.ask("files") == files)
+        h.until("no process beside it", lambda: children_of(h.p.pid) == [])
 
 
 def t_its_own_children_are_the_only_ones_it_finds():

@@ -256,10 +256,10 @@ def t_targets_are_asked_side_by_side_and_each_for_one_profile_at_a_time():
 def t_one_replica_is_asked_each_round_and_each_gets_its_turn():
     replicas = [Service() for _ in range(3)]
     where = root("replicas")
-    for _ in range(12):
+    for _ in range(15):  # always the same one of three: once in five million
         collect(where, "--target", "web=" + ",".join(r.at for r in replicas), "--kinds", "heap,goroutine", rounds=1)
     counts = [len(r.asked) for r in replicas]
-    assert sum(counts) == 24 and all(c % 2 == 0 for c in counts), counts
+    assert sum(counts) == 30 and all(c % 2 == 0 for c in counts), counts
     assert sum(c > 0 for c in counts) > 1, counts
 
 
@@ -483,8 +483,11 @@ def seen_on_a_terminal(*words, **more):
 
 def t_a_terminal_shows_how_far_it_is():
     s = Service()
-    words = [SONDED, "collect", "--interval", "1s", "--rounds", 2, "--kinds", "heap", "--target", f"a={s.at}"]
-    seen = seen_on_a_terminal(*words, "--root", root("shown"), TERM="xterm")
+    for interval in ("1s", "10s", "60s"):  # none is waited for if the first round takes that long
+        words = [SONDED, "collect", "--interval", interval, "--rounds", 2, "--kinds", "heap", "--target", f"a={s.at}"]
+        seen = seen_on_a_terminal(*words, "--root", root("shown"), TERM="xterm")
+        if "next round" in seen:
+            break
     assert re.search(r"\r\x1b\[KRound \S+: [01] of 1 targets, 1 profiles stored, 0 failed so far", seen), seen
     assert "\r\x1b[KThe next round is 20" in seen and seen.endswith("\n"), seen
     assert re.fullmatch(r"(\r\x1b\[K|[^\x1b])*", seen), seen  # nothing but that: no colours

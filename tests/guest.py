@@ -98,7 +98,7 @@ def started(*args, **kw):
                 p.wait()
 
 
-def fetch(port, path, timeout=60, **headers):
+def fetch(port, path, timeout=LIMIT, **headers):
     """Status and body; (0, b"") if nobody answers."""
     rq = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers)
     try:

@@ -196,7 +196,7 @@ def t_a_store_that_fails_is_tried_again():
 
 
 def t_one_that_is_away_is_said_once():
-    store, s = folder("away"), Service(1 * MB)
+    store, s = folder("away"), Service(1 * MB, port=free_port())  # which nobody has when it is back
     metrics = free_port()
     with Watch(f"dir:{store}", "--metrics", f"127.0.0.1:{metrics}", f"main={s.at}") as w:
         s.is_asked()

@@ -142,9 +142,12 @@ static void *lock_it(void *m)
 	return (void *)(intptr_t)r;
 }
 
+static atomic_int taken;
+
 static void *die_with(void *m)
 {
 	pthread_mutex_lock(m);
+	atomic_store(&taken, 1);
 	sleep_ms(30);
 	return NULL;
 }
@@ -193,8 +196,10 @@ static void robust(void)
 
 		init_mutex(&m, PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ROBUST,
 			   i ? PTHREAD_PRIO_INHERIT : PTHREAD_PRIO_NONE, PTHREAD_PROCESS_PRIVATE);
+		atomic_store(&taken, 0);
 		t = start(die_with, &m);
-		sleep_ms(10);
+		while (!atomic_load(&taken))
+			sleep_ms(1);
 		say("owner dies meanwhile", pthread_mutex_lock(&m));
 		pthread_join(t, NULL);
 		say("consistent", pthread_mutex_consistent(&m));
@@ -242,10 +247,15 @@ static void on_signal(int signal)
 	(void)signal;
 }
 
+static atomic_bool waited;
+
+/* Again and again: the first may come before anybody waits. */
 static void *interrupt(void *thread)
 {
-	sleep_ms(30);
-	pthread_kill(*(pthread_t *)thread, SIGUSR1);
+	while (!atomic_load(&waited)) {
+		sleep_ms(30);
+		pthread_kill(*(pthread_t *)thread, SIGUSR1);
+	}
 	return NULL;
 }
 
@@ -275,12 +285,15 @@ static void semaphores(void)
 	sem_init(&s, 0, 0);
 	t = start(interrupt, &self);
 	say("interrupted", sem_result(sem_wait(&s)));
+	atomic_store(&waited, true);
 	pthread_join(t, NULL);
+	atomic_store(&waited, false);
 	a.sa_flags = SA_RESTART;
 	sigaction(SIGUSR1, &a, NULL);
 	t = start(interrupt, &self);
-	soon = in_ms(100);
-	say("restarted", sem_result(sem_timedwait(&s, &soon)));
+	soon = in_ms(100000);
+	say("not restarted, with a time", sem_result(sem_timedwait(&s, &soon)));
+	atomic_store(&waited, true);
 	pthread_join(t, NULL);
 }
 
@@ -432,8 +445,12 @@ static void once(void)
 	printf("again: %d\n", ran);
 }
 
+static atomic_bool may_return;
+
 static void *return_it(void *value)
 {
+	while (!atomic_load(&may_return))
+		sleep_ms(1);
 	sleep_ms(20);
 	return value;
 }
@@ -452,6 +469,7 @@ static void joins(void)
 
 	say("busy", pthread_tryjoin_np(t, &result));
 	say("no such clock", pthread_clockjoin_np(t, &result, 77, &soon));
+	atomic_store(&may_return, true);
 	sleep_ms(100);
 	late = in_ms(60000);
 	say("has ended", pthread_timedjoin_np(t, &result, &late));
