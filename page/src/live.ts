@@ -5,6 +5,7 @@
 import type uPlot from "uplot";
 
 import { chart, formatIn } from "./chart";
+import { visible } from "./names";
 
 const bytes = formatIn("bytes");
 
@@ -93,16 +94,24 @@ function catchForms(element: HTMLElement): void {
 
 /* --- memory ------------------------------------------------------------------------------ */
 
+/** What a service says: whether these are numbers is not known. */
 interface MemStats {
-	HeapAlloc?: number;
-	HeapInuse?: number;
-	HeapIdle?: number;
-	HeapObjects?: number;
-	Sys?: number;
-	NumGC?: number;
-	Mallocs?: number;
-	Frees?: number;
-	Process?: { RSS?: number | null };
+	HeapAlloc?: unknown;
+	HeapObjects?: unknown;
+	Sys?: unknown;
+	NumGC?: unknown;
+	Mallocs?: unknown;
+	Process?: { RSS?: unknown };
+}
+
+function number(value: unknown): number | null {
+	return typeof value === "number" ? value : null;
+}
+
+function told(value: unknown, format: (v: number) => string = String): string {
+	const v = number(value);
+
+	return v === null ? "–" : format(v);
 }
 
 const lines = [
@@ -111,11 +120,11 @@ const lines = [
 	{ label: "resident (RSS)", colour: "--pale", dash: [6, 4] },
 ];
 const numbers: [string, (m: MemStats) => string][] = [
-	["In use", (m) => bytes(m.HeapAlloc ?? 0)],
-	["From the system", (m) => bytes(m.Sys ?? 0)],
-	["Objects", (m) => String(m.HeapObjects ?? "–")],
-	["Allocated so far", (m) => String(m.Mallocs ?? "–")],
-	["Collections", (m) => String(m.NumGC ?? "–")],
+	["In use", (m) => told(m.HeapAlloc, bytes)],
+	["From the system", (m) => told(m.Sys, bytes)],
+	["Objects", (m) => told(m.HeapObjects)],
+	["Allocated so far", (m) => told(m.Mallocs)],
+	["Collections", (m) => told(m.NumGC)],
 ];
 const EVERY_MS = 2000;
 const MOST = 900;
@@ -155,7 +164,7 @@ function showMemory(section: HTMLElement): void {
 			const answer = await fetch("./memstats.json");
 			if (answer.ok) {
 				const m = (await answer.json()) as MemStats;
-				const at = [Date.now() / 1000, m.HeapAlloc ?? null, m.Sys ?? null, m.Process?.RSS ?? null];
+				const at = [Date.now() / 1000, number(m.HeapAlloc), number(m.Sys), number(m.Process?.RSS)];
 				at.forEach((v, i) => points[i]?.push(v));
 				if ((points[0]?.length ?? 0) > MOST) points.forEach((p) => p.shift());
 				plot.setData(points as uPlot.AlignedData);
@@ -179,7 +188,7 @@ function showThreads(section: HTMLElement): void {
 	text.setAttribute("aria-label", "Stacks of all threads");
 	button.addEventListener("click", () => void (async () => {
 		const answer = await fetch("./threads.txt");
-		text.textContent = await answer.text();
+		text.textContent = visible(await answer.text());
 		section.append(text);
 		button.textContent = "Look again";
 	})());

@@ -14,6 +14,12 @@ export function escaped(name: string): string {
 	return name.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&");
 }
 
+/** Text of several lines in which no mark turns the direction of writing or hides something. */
+export function visible(text: string): string {
+	return text.replace(/[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
+		(c) => `<U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}>`);
+}
+
 function original(shown: string, number: string | undefined): string {
 	const code = shown.charCodeAt(0);
 

@@ -291,40 +291,4 @@ test("functions with any name are picked", async ({ page }) => {
 	assert.deepEqual(await picked("g.node[data-function]"), all);
 });
 
-const hostile = ["<script>window.hit = 1</script>", '"><img src=x onerror="window.hit=1">', "'+(window.hit=1)+'",
-	"a\u202eb\u2066c", "]]></script><svg onload=window.hit=1>", "{{constructor.constructor('window.hit=1')()}}",
-	"javascript:window.hit=1", "x".repeat(65536), "tab\tnew\nline", "%s%n\u0000"];
-
-/** A profile with them as functions, files, binaries, labels, comments and types. */
-const writer = `
-import json, sys
-sys.path.insert(0, sys.argv[1])
-from writer import Profile
-names = json.loads(sys.argv[3])
-p = Profile([(names[0], names[1]), (names[1], names[2])], comments=names)
-m = p.mapping(file="/bin/" + names[0], build_id=names[1])
-stack = [p.frame(n, line=i + 1, file=n, mapping=m) for i, n in enumerate(names)]
-for i in range(len(stack)):
-    p.sample(stack[i:], [i + 1, 2], labels=[(names[i], names[-1 - i]), ("size", i, names[i])])
-open(sys.argv[2], "wb").write(p.encode())
-`;
-
-test("names of strangers are text on every page", async ({ page }) => {
-	const file = join(scratch, "hostile.pb");
-	execFileSync("python3", ["-B", "-c", writer, profiles("."), file, JSON.stringify(hostile)]);
-	const address = await serve("-symbolize=none", file);
-	const asked = [];
-	page.on("request", (r) => asked.push(r.url()));
-	page.on("dialog", () => assert.fail("a dialog"));
-	const some = views.map((view) => view.replace("newTxRing", "."));
-	for (const view of [...some, "flamegraph", "source?f=.", "top?f=<script>window.hit = 1</script>"]) {
-		await page.goto(`${address}/${view}`);
-		await page.waitForFunction(() => [...document.querySelectorAll("[data-view]")].every((e) => e.dataset.ready));
-		assert.equal(await page.evaluate(() => window.hit), undefined, view);
-		assert.equal(await page.locator("main img, main script, main [onload], main [onerror]").count(), 0, view);
-		assert.doesNotMatch(await page.content(), /[\u202a-\u202e\u2066-\u2069]/, view);
-	}
-	assert.deepEqual(asked.filter((u) => !u.startsWith(address)), []);
-});
-
 await finish();
