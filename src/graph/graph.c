@@ -154,11 +154,22 @@ static uint8_t *wanted_for_inline_marks(const struct trimmer *t, bool *any)
 	return wanted;
 }
 
+static uint8_t *wanted_for_what_it_is_about(const struct trimmer *t)
+{
+	const struct graph *g = t->g;
+	uint8_t *wanted = mem_zeroed(g->nnodes, 1);
+
+	for (uint32_t i = 0; i < g->n; i++)
+		wanted[g->order[i]] = t->o->is_about(g, g->order[i], t->o->ctx);
+	return wanted;
+}
+
 static void find_edges(struct trimmer *t)
 {
 	struct graph *g = t->g;
 	AUTO(freep) uint8_t *wanted = NULL;
 	bool any = t->o->edges == GRAPH_ALL_EDGES;
+	bool around = any && t->o->is_about && !t->kept;
 
 	if (t->o->call_tree) {
 		index_edges(g);
@@ -166,11 +177,14 @@ static void find_edges(struct trimmer *t)
 	}
 	if (t->o->edges == GRAPH_INLINE_EDGES)
 		wanted = wanted_for_inline_marks(t, &any);
+	else if (around)
+		wanted = wanted_for_what_it_is_about(t);
 	free(g->edges);
 	g->edges = NULL;
 	g->nedges = 0;
 	if (any)
-		g->edges = walk_edges(&t->nodes, &t->o->selection, t->kept, wanted, &g->nedges);
+		g->edges = walk_edges(&t->nodes, &t->o->selection, t->kept, wanted, around,
+				      &g->nedges);
 	index_edges(g);
 }
 

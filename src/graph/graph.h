@@ -62,6 +62,9 @@ struct graph_options {
 	int node_count;
 	double node_fraction, edge_fraction;
 	struct tag_options tags;
+	/* Unless NULL: only edges from and to nodes for which this is true, if none is left out. */
+	bool (*is_about)(const struct graph *g, uint32_t node, const void *ctx);
+	const void *ctx;
 };
 
 /*

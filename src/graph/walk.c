@@ -247,7 +247,7 @@ static struct edge_sum *edge_sum_for(struct edge_sums *e, uint64_t key)
 
 	if (slot->key == key)
 		return slot;
-	if (!e->grid && e->used * 2 > e->mask) {
+	if (!e->grid && e->used * 4 > e->mask * 3) {
 		edge_sums_grow(e);
 		slot = find_slot(e, key);
 	}
@@ -267,6 +267,7 @@ struct edge_walk {
 	const struct nodes *n;
 	const struct selection *s;
 	const uint8_t *kept, *wanted;
+	bool around; /* edges from the nodes that are wanted, too */
 	int width;
 	struct grid grid;
 	bool use_grid;
@@ -350,6 +351,11 @@ static uint32_t caller_picked(const struct edge_walk *walk, const uint32_t *stac
 	return walk->places[stack[above]].caller;
 }
 
+static bool is_wanted(const struct edge_walk *walk, uint32_t parent, uint32_t node)
+{
+	return !walk->wanted || walk->wanted[node] || (walk->around && walk->wanted[parent]);
+}
+
 /* The edges to the frames of one location, whose caller is 'parent'. */
 static void add_location_edges(const struct edge_walk *walk, uint32_t loc, uint32_t parent,
 			       bool residual, struct edge_sums *sums, struct pending *pending,
@@ -365,12 +371,38 @@ static void add_location_edges(const struct edge_walk *walk, uint32_t loc, uint3
 			residual = true;
 			continue;
 		}
-		if (parent != NONE && node != parent && (!walk->wanted || walk->wanted[node]))
+		if (parent != NONE && node != parent && is_wanted(walk, parent, node))
 			add_soon(sums, pending, (uint64_t)parent << 32 | node, stamp, residual,
 				 f != outermost);
 		parent = node;
 		residual = false;
 	}
+}
+
+/* Picks the locations from 'begin' on with a callee of interest.  How many they are. */
+static uint32_t pick(const struct edge_walk *walk, const uint32_t *stack, uint32_t begin,
+		     uint32_t end, uint32_t *picked)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = begin; i < end; i++) {
+		picked[n] = i;
+		n += walk->calls[stack[i]];
+	}
+	return n;
+}
+
+/* The same, and those that such a location calls. */
+static uint32_t pick_around(const struct edge_walk *walk, const uint32_t *stack, uint32_t begin,
+			    uint32_t end, uint32_t depth, uint32_t *picked)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = begin; i < end; i++) {
+		picked[n] = i;
+		n += walk->calls[stack[i]] | walk->calls[stack[i + 1 < depth ? i + 1 : i]];
+	}
+	return n;
 }
 
 /*
@@ -386,12 +418,10 @@ static void add_edges(const struct edge_walk *walk, const struct sample *s, stru
 
 	pending.n = 0;
 	for (uint32_t end = s->depth; end > 0;) {
-		uint32_t begin = end > PICK ? end - PICK : 0, n = 0;
+		uint32_t begin = end > PICK ? end - PICK : 0;
+		uint32_t n = walk->around ? pick_around(walk, stack, begin, end, s->depth, picked)
+					  : pick(walk, stack, begin, end, picked);
 
-		for (uint32_t i = begin; i < end; i++) {
-			picked[n] = i;
-			n += walk->calls[stack[i]];
-		}
 		while (n-- > 0) {
 			bool residual = false;
 			uint32_t i = picked[n], callee = walk->places[stack[i]].callee;
@@ -445,7 +475,7 @@ static void make_grid(struct edge_walk *walk)
 		g->src[i] = (uint32_t)g->nsrc;
 		g->dst[i] = (uint32_t)g->ndst;
 		g->nsrc += kept;
-		g->ndst += kept && (!walk->wanted || walk->wanted[i]);
+		g->ndst += kept && (!walk->wanted || walk->around || walk->wanted[i]);
 	}
 	walk->use_grid = g->ndst && g->nsrc <= LARGEST_GRID / g->ndst;
 }
@@ -528,9 +558,11 @@ static struct edge *list_edges(const struct edge_sums *sums, uint32_t nnodes)
 }
 
 struct edge *walk_edges(const struct nodes *n, const struct selection *s, const uint8_t *kept,
-			const uint8_t *wanted, size_t *nedges)
+			const uint8_t *wanted, bool around, size_t *nedges)
 {
-	struct edge_walk walk = { .n = n, .s = s, .kept = kept, .wanted = wanted };
+	struct edge_walk walk = {
+		.n = n, .s = s, .kept = kept, .wanted = wanted, .around = around
+	};
 	struct edge *edges;
 
 	walk.width = walk_width(n->p);

@@ -42,10 +42,11 @@ uint64_t *walk_nodes(const struct nodes *n, const struct selection *s, struct we
 
 /*
  * walk_edges() finds who calls whom.  Nodes for which 'kept' is 0 are passed over ('kept' NULL
- * keeps all).  If 'wanted' is not NULL, only edges to nodes for which it is not 0 are recorded. The
- * result is sorted by caller and callee and freed by the caller.
+ * keeps all).  If 'wanted' is not NULL, only edges to nodes for which it is not 0 are recorded, and
+ * those from them if 'around', for which all nodes must be kept.  The result is sorted by caller
+ * and callee and freed by the caller.
  */
 struct edge *walk_edges(const struct nodes *n, const struct selection *s, const uint8_t *kept,
-			const uint8_t *wanted, size_t *nedges);
+			const uint8_t *wanted, bool around, size_t *nedges);
 
 #endif /* GRAPH_WALK_H */

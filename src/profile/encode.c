@@ -306,20 +306,19 @@ void profile_write(const struct profile *p, struct out *o)
 {
 	struct libdeflate_compressor *c = libdeflate_alloc_compressor(GZIP_LEVEL);
 	struct out plain;
-	size_t n, bound;
-	void *packed;
+	char *packed = NULL;
+	size_t bound = 0;
 
 	out_init(&plain, 0);
 	profile_encode(p, &plain);
-	if (!c || plain.error) {
-		o->error = o->error ? o->error : -ENOMEM;
-	} else {
+	if (c && !plain.error) {
 		bound = libdeflate_gzip_compress_bound(c, plain.n);
-		packed = mem_new(bound, 1);
-		n = libdeflate_gzip_compress(c, plain.p, plain.n, packed, bound);
-		out_bytes(o, packed, n);
-		free(packed);
+		packed = out_room(o, bound);
 	}
+	if (packed)
+		out_took(o, packed + libdeflate_gzip_compress(c, plain.p, plain.n, packed, bound));
+	else
+		o->error = o->error ? o->error : -ENOMEM;
 	libdeflate_free_compressor(c);
 	out_release(&plain);
 }

@@ -220,6 +220,11 @@ static enum graph_edges edges_for(enum report_kind kind)
 	return GRAPH_ALL_EDGES;
 }
 
+static bool is_asked_for(const struct graph *g, uint32_t node, const void *report)
+{
+	return regex_match(((const struct report *)report)->symbol, graph_name(g, node));
+}
+
 struct graph *report_graph(struct report *r)
 {
 	const struct config *cfg = &r->cfg;
@@ -238,6 +243,10 @@ struct graph *report_graph(struct report *r)
 	(void)node_options_init(&o.nodes, cfg);
 	o.nodes.objfiles =
 		r->kind == REPORT_LIST || r->kind == REPORT_DISASM || r->kind == REPORT_CALLGRIND;
+	if (r->kind == REPORT_PEEK && r->symbol) {
+		o.is_about = is_asked_for;
+		o.ctx = r;
+	}
 	return graph_new(r->v, &o);
 }
 
