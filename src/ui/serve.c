@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/notify.h"
+#include "base/par.h"
 #include "base/xalloc.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
@@ -20,6 +21,7 @@
 #include "ui/series.h"
 #include "ui/settings.h"
 #include "ui/viewer.h"
+#include "ui/web-flame.h"
 #include "ui/web-views.h"
 #include "web/web-server.h"
 
@@ -42,12 +44,19 @@ static void open_browser(const char *url, struct notify *n)
 		notify_warn(n, "%s", url);
 }
 
+/* Who answers. */
+struct answerer {
+	void (*answer)(const struct web_request *rq, struct web_reply *reply, void *ctx);
+	void *ctx;
+	void (*prepare)(void *ctx); /* what can be done while a browser starts, or NULL */
+};
+
 /* Answers until the program ends. */
-static int
-answer_with(void (*answer)(const struct web_request *rq, struct web_reply *reply, void *ctx),
-	    void *ctx, const struct source_options *so, struct notify *n, struct err *err)
+static int answer_with(const struct answerer *who, const struct source_options *so,
+		       struct notify *n, struct err *err)
 {
 	AUTO(freep) char *url = NULL;
+	struct par_task preparing;
 	struct web_server *server = NULL;
 	struct web_address at;
 	int rc = web_address_parse(&at, so->http, err);
@@ -56,13 +65,15 @@ answer_with(void (*answer)(const struct web_request *rq, struct web_reply *reply
 		return rc;
 	/* Threads that come and go would each leave some memory behind. */
 	(void)mallopt(M_ARENA_MAX, 1);
-	rc = web_serve(&at, answer, ctx, &server, err);
+	rc = web_serve(&at, who->answer, who->ctx, &server, err);
 	if (rc == 0)
 		url = mem_printf(strchr(at.host, ':') ? "http://[%s]:%u" : "http://%s:%u", at.host,
 				 web_port(server));
 	web_address_release(&at);
 	if (rc)
 		return rc;
+	if (who->prepare)
+		par_start(&preparing, who->prepare, who->ctx);
 	notify_info(n, "Serving web UI on %s", url);
 	if (!so->no_browser)
 		open_browser(url, n);
@@ -88,7 +99,8 @@ static int serve_profile(const struct config *cfg, const struct source_options *
 	views.source = so;
 	views.both = has_base ? p : NULL;
 	views.sides = &sides;
-	rc = answer_with(web_views_answer, &views, so, n, err);
+	rc = answer_with(&(struct answerer){ web_views_answer, &views, web_flame_prepare }, so, n,
+			 err);
 	web_views_release(&views);
 	if (plain != p)
 		profile_free(plain);
@@ -104,8 +116,9 @@ static int serve_series(const struct config *cfg, const struct source_options *s
 
 	if (rc)
 		return rc;
-	return answer_with(series_pages_answer, series_pages_new(series, cfg, settings), so, n,
-			   err);
+	return answer_with(&(struct answerer){ .answer = series_pages_answer,
+					       .ctx = series_pages_new(series, cfg, settings) },
+			   so, n, err);
 }
 
 int serve(const struct config *cfg, const struct source_options *so, struct notify *n,
@@ -116,6 +129,8 @@ int serve(const struct config *cfg, const struct source_options *so, struct noti
 	if (series_is(so))
 		return serve_series(cfg, so, settings, n, err);
 	if (live_is(so))
-		return answer_with(live_answer, live_new(cfg, so, settings), so, n, err);
+		return answer_with(&(struct answerer){ .answer = live_answer,
+						       .ctx = live_new(cfg, so, settings) },
+				   so, n, err);
 	return serve_profile(cfg, so, n, err);
 }

@@ -455,6 +455,21 @@ void web_flame_name(struct visit *v)
 	answer(v, send_name);
 }
 
+void web_flame_prepare(void *views)
+{
+	struct web_request rq = { .path = "/flame.json" };
+	struct web_reply reply = { 0 };
+	struct shelf *s;
+	struct visit v;
+	struct err err;
+
+	visit_init(&v, views, &rq, &reply);
+	pthread_mutex_lock(&v.views->flames->lock);
+	(void)find_shelf(&v, &s, &err); /* who asks for it is told why there is none */
+	pthread_mutex_unlock(&v.views->flames->lock);
+	visit_release(&v);
+}
+
 int web_flame_page(struct visit *v, const struct page *pg, struct err *err)
 {
 	struct out *o = &v->reply->body;

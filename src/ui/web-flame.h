@@ -18,6 +18,9 @@ struct visit;
 struct flame_shelf *flame_shelf_new(void);
 void flame_shelf_free(struct flame_shelf *s);
 
+/* Makes the tree that is most likely asked for first, of a struct web_views. */
+void web_flame_prepare(void *views);
+
 /* For the tables of web-views.c. */
 int web_flame_page(struct visit *v, const struct page *pg, struct err *err);
 /*
