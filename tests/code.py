@@ -298,6 +298,24 @@ def t_an_address_stands_for_its_function():
     assert "AKA ======================== _ZN3app4Work3runEPKll\n" in by_name, by_name
 
 
+def t_versions_of_a_symbol_are_one_name():
+    def make(path):
+        source, script = path.with_suffix(".c"), path.with_suffix(".map")
+        source.write_text("int old_call(int x) { return x * 3; }\n"
+                          "extern int new_call(int) __attribute__((alias(\"old_call\")));\n"
+                          "__asm__(\".symver old_call,call@V1\");\n__asm__(\".symver new_call,call@@V2\");\n")
+        script.write_text("V1 { global: call; local: *; };\nV2 { global: call; } V1;\n")
+        cc = shutil.which("gcc")
+        if not cc:
+            raise Skip("no C compiler")
+        run(cc, "-O1", "-shared", "-fPIC", "-nostdlib", f"-Wl,--version-script={script}", source, "-o", path)
+        run("strip", path)
+    path = made("libversions.so", make)
+    start, _ = symbols(path)["call"]
+    out, _ = sonde("-disasm", "call", native_profile(path, [start]))
+    assert "ROUTINE ======================== call\n" in out and "AKA" not in out, out
+
+
 def t_inlined_calls_are_named():
     path, profile = cpp_program()
     out, _ = sonde("-disasm", "Work::run", path, profile)

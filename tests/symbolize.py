@@ -11,6 +11,7 @@ SPDX-License-Identifier: Apache-2.0
 import contextlib
 import ctypes
 import difflib
+import http.server
 import os
 import pathlib
 import re
@@ -24,6 +25,7 @@ import time
 import binaries
 from binaries import GO, HINT, LIMIT, SONDE, TMP, Profile, Skip, report, run
 from ports import free_port
+from tap import until
 
 # Calls that are inlined into each other, templates, and a function that stays on its own.
 SOURCE = """\
@@ -488,28 +490,29 @@ def t_the_cache_folder_can_be_elsewhere():
 
 # --- debuginfod --------------------------------------------------------------------------
 
+def has_scanned(port):
+    """Whether a server has been through its folder, and is done with what it found there."""
+    text = b""
+    with contextlib.suppress(OSError):
+        with socket.create_connection(("127.0.0.1", port), LIMIT) as s:
+            s.settimeout(LIMIT)
+            s.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            while more := s.recv(65536):
+                text += more
+    return (re.search(rb'thread_work_total\{role="traverse"\} [1-9]', text) and
+            b'thread_work_pending{role="scan"} 0' in text and b'thread_busy{role="scan"} 0' in text)
+
+
 @contextlib.contextmanager
-def debuginfod(folder):
-    """A real server for the binaries in 'folder'; its URL."""
+def debuginfod(folder, how="-F"):
+    """A real server for the binaries in 'folder', or in its archives; its URL."""
     need("debuginfod")
     port = free_port()
-    server = subprocess.Popen(["debuginfod", "-F", "-p", str(port), "-d", ":memory:", str(folder)],
+    server = subprocess.Popen(["debuginfod", how, "-p", str(port), "-d", ":memory:", str(folder)],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               env=binaries.environment() | {"HOME": str(TMP)})
     try:
-        end = time.monotonic() + LIMIT
-        while True:
-            assert time.monotonic() < end, "debuginfod does not get ready"
-            text = b""
-            with contextlib.suppress(OSError):
-                with socket.create_connection(("127.0.0.1", port), 1) as s:
-                    s.settimeout(60)
-                    s.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
-                    while more := s.recv(65536):
-                        text += more
-            if re.search(rb"thread_work_total\{role=\"traverse\"\} [1-9]", text) and b'thread_work_pending{role="scan"} 0' in text:
-                break
-            time.sleep(0.2)
+        until("debuginfod has looked at all files", lambda: has_scanned(port))
         yield f"http://127.0.0.1:{port}"
     finally:
         server.terminate()
@@ -604,6 +607,122 @@ def t_without_libdebuginfod_the_package_is_named():
     (broken / "libdebuginfod.so.1").write_text("")
     out, err = sonde("-top", TMP / "three.pb", env=served("http://127.0.0.1:1") | {"LD_LIBRARY_PATH": str(broken)})
     assert err.count("install the package libdebuginfod1") == 1 and "Showing nodes" in out, err
+
+
+def t_code_and_sources_come_from_debuginfod():
+    home = "/elsewhere/build"
+    path = compiled("far", "-O2", "-g", "-no-pie", f"-ffile-prefix-map={TMP}/compiled/far={home}")
+    at = addresses(path, "^_Z4work")
+    gone = profile(path, at, "far", file=f"{home}/program")
+    named = TMP / "far-named.pb.gz"
+    sonde("-proto", f"-output={named}", profile(path, at, "far-named", with_id=False))
+    here = [sonde("-disasm=work", profile(path, at, "far-here"))[0], path.with_suffix(".cc").read_text()]
+    archive = TMP / "far-archive"
+    archive.mkdir()
+    run("tar", "-cf", archive / "far.tar", f"--transform=s,^,.{home}/,", "-C", path.parent, "program", "program.cc")
+    path.with_suffix(".cc").rename(path.with_name("away.cc"))
+    assert "no such file" in sonde("-list=^work$", named)[0]
+    with debuginfod(archive, "-Z.tar") as url:
+        env = served(url)
+        out, err = sonde("-disasm=work", gone, env=env)
+        assert routine(out) == routine(here[0]) and err == "", err + out
+        for one in (gone, named):  # a profile without build ids is of a program that is here
+            out, err = sonde("-list=^work$", one, env=env)
+            assert "sum = sum + deep::outer(i);" in out and "no such file" not in out, out
+            assert err.startswith(f"Source of {home}/program.cc found in {env['DEBUGINFOD_CACHE_PATH']}/"), err
+        page = TMP / "far.html"
+        sonde("-weblist=^work$", f"-output={page}", gone, env=env)
+        text = page.read_text()
+        assert "sum = sum + deep::outer(i);" in text and re.search(r"\bcall\b.*step", text), text
+    # The server is gone, what it said is not.
+    out, err = sonde("-disasm=work", gone, env=env)
+    assert routine(out) == routine(here[0]), err
+
+
+def routine(out):
+    return out[out.index("ROUTINE"):]
+
+
+def t_disassembling_asks_for_debug_information_too():
+    path, debug = split("lines-far")
+    folder = TMP / "lines-far"
+    folder.mkdir()
+    whole = path.with_name("whole")
+    at = profile(path, addresses(whole, "^_Z4work"), "lines-far")
+    debug.rename(folder / "program.debug")
+    run("strip", "--strip-debug", whole, "-o", path)
+    assert "program.cc:" not in sonde("-disasm=work", "-no_cache", at)[0]
+    with debuginfod(folder) as url:
+        out, err = sonde("-disasm=work", "-no_cache", "-symbolize=fastlocal", at, env=served(url))
+        assert re.search(r";deep::outer program\.cc:\d+ \(inlined by\) work program\.cc:\d+", out) and err == "", out + err
+
+
+@contextlib.contextmanager
+def answering(status, body):
+    """A server that answers everything with the same."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def far_profiles():
+    """(of a program that is not here, without names; with them and sources that are not here)."""
+    path = compiled("inlined", "-O2", "-g", "-no-pie")
+    at = addresses(path, "^_Z4work")
+    p = Profile([("samples", "count")])
+    m = p.mapping(0x400000, 0x500000, 0, "/gone/program", build_id(path))
+    p.sample([p.frame("work", 15, "/gone/program.cc", m, 0x401000)], [1])
+    (TMP / "far-sources.pb").write_bytes(p.encode())
+    return profile(path, at, "far-code", file="/gone/program"), TMP / "far-sources.pb"
+
+
+def t_a_server_that_lies_is_found_out():
+    code_, sources = far_profiles()
+    lie = compiled("plain", "-O1", source="int main() {}\n").read_bytes()
+    for body in (lie, b"<html>welcome</html>"):
+        with answering(200, body) as url:
+            env = served(url)
+            for _ in range(2):  # a lie is not kept, either
+                _, err = sonde("-disasm=.", code_, env=env, status=2)
+                assert err.count("debuginfod: what the server has for build ID ") == err.count("debuginfod") == 1, err
+                assert "no matches found" in err, err
+
+
+def t_sources_that_no_server_has_are_said_once():
+    code_, sources = far_profiles()
+    missing = "open /gone/program.cc: no such file or directory"
+    assert missing in sonde("-list=work", sources)[0]
+    for status in (404, 500):  # libdebuginfod does not tell them apart
+        with answering(status, b"") as url:
+            out, err = sonde("-list=work", sources, env=served(url))
+            assert missing in out and err == "", out + err
+    with hanging() as url:
+        out, err = sonde("-list=work", sources, env=served(url, 2))
+        assert missing in out, out
+        assert err == "debuginfod: the server does not answer in time; going on without it\n", err
+        _, err = sonde("-disasm=.", code_, env=served(url, 2), status=2)
+        assert err.count("debuginfod: ") == 1 and "no matches found" in err, err
+
+
+def t_code_of_another_build_is_not_shown():
+    path = compiled("inlined", "-O2", "-g", "-no-pie")
+    at = profile(path, addresses(path, "^_Z4work"), "rebuilt", id_="ab" * 20)
+    _, err = sonde("-disasm=.", "-symbolize=none", at, status=2)
+    assert f"{path}: build ID mismatch\n" in err, err
 
 
 # --- profiles of real programs -----------------------------------------------------------

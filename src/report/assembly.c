@@ -149,6 +149,17 @@ static void take_nodes(struct finder *f, struct match *m)
 	}
 }
 
+/* Versions of a symbol share their name, which is said once.  A copy: the binary is closed before
+ * it is printed. */
+static void add_name(struct finder *f, struct match *m, struct str name)
+{
+	for (size_t i = 0; i < m->nnames; i++) {
+		if (str_eq(m->names[i], name))
+			return;
+	}
+	m->names[m->nnames++] = xarena_str(&f->a->arena, name);
+}
+
 /* Aliases of one piece of code: list[from .. to).  The first name that matches comes first. */
 static void add_match(struct finder *f, struct placed at, const struct elf_symbol *list,
 		      size_t from, size_t to)
@@ -172,12 +183,9 @@ static void add_match(struct finder *f, struct placed at, const struct elf_symbo
 	if (which == to)
 		which = from;
 	m.names = xarena(&f->a->arena, to - from + 1, sizeof(*m.names));
-	/* Copies: the binary is closed before they are printed. */
-	m.names[m.nnames++] = xarena_str(&f->a->arena, readable(f, list[which].name));
-	for (size_t i = from; i < to; i++) {
-		if (i != which || is_mangled(list[i].name))
-			m.names[m.nnames++] = xarena_str(&f->a->arena, list[i].name);
-	}
+	add_name(f, &m, readable(f, list[which].name));
+	for (size_t i = from; i < to; i++)
+		add_name(f, &m, list[i].name);
 	vec_push(f->found, f->nfound, f->cap_found, m);
 }
 
@@ -356,7 +364,7 @@ int assembly_init(struct assembly *a, struct report *r, struct err *err)
 
 	*a = (struct assembly){ 0 };
 	arena_init(&a->arena, PROFILE_BUDGET);
-	objects_init(&f.objects, r->v);
+	objects_init(&f.objects, r);
 	find_matches(&f);
 	if (f.nfound == 0)
 		rc = err_set(err, -ENOENT, "no matches found for regexp: %.*s",

@@ -5,34 +5,37 @@
  */
 #include "report/objects.h"
 
-#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/xalloc.h"
 #include "code/code.h"
 #include "elf/elf-file.h"
 #include "profile/profile.h"
+#include "report/report.h"
+#include "symbol/debug-server.h"
 #include "symbol/demangle.h"
 
 #include <stdlib.h>
 
-void objects_init(struct objects *o, const struct profile *p)
+void objects_init(struct objects *o, const struct report *r)
 {
-	*o = (struct objects){ .p = p };
+	*o = (struct objects){ .r = r };
 }
 
 void objects_release(struct objects *o)
 {
 	for (size_t i = 0; i < o->n; i++) {
 		free(o->at[i].functions);
-		elf_close(o->at[i].elf);
+		binary_release(&o->at[i].binary);
 	}
 	free(o->at);
 }
 
-static struct object *known(const struct objects *o, uint32_t file)
+static struct object *known(const struct objects *o, const struct mapping *m)
 {
 	for (size_t i = 0; i < o->n; i++) {
-		if (o->at[i].file == file)
+		const struct binary *b = &o->at[i].binary;
+
+		if (b->file == m->file && b->build_id == m->build_id)
 			return &o->at[i];
 	}
 	return NULL;
@@ -49,13 +52,14 @@ static void read_tables(struct object *o)
 
 struct object *objects_open(struct objects *o, uint32_t m, struct err *err)
 {
-	uint32_t file = o->p->mappings[m].file;
-	struct object *object = known(o, file), fresh = { .file = file };
-	AUTO(freep) char *path = NULL;
+	const struct report *r = o->r;
+	const struct mapping *map = &r->v->mappings[m];
+	struct object *object = known(o, map), fresh = { .r = r };
 
 	if (!object) {
-		path = mem_str(profile_str(o->p, file));
-		if (elf_open(path, &fresh.elf, err) == 0)
+		if (binary_find(&fresh.binary, r->v, map, r->cfg.debug_server, r->notify, err) == 0)
+			fresh.elf = fresh.binary.elf;
+		if (fresh.elf)
 			read_tables(&fresh);
 		vec_push(o->at, o->n, o->cap, fresh);
 		object = &o->at[o->n - 1];
@@ -65,7 +69,7 @@ struct object *objects_open(struct objects *o, uint32_t m, struct err *err)
 
 uint64_t object_bias(const struct objects *o, const struct object *object, uint32_t m)
 {
-	const struct mapping *map = &o->p->mappings[m];
+	const struct mapping *map = &o->r->v->mappings[m];
 	struct elf_range range = { map->start, map->limit, map->offset };
 
 	return elf_bias(object->elf, range);
@@ -105,9 +109,19 @@ int object_code(struct object *o, uint64_t start, uint64_t end, bool intel, stru
 
 /* ------------------------------------------------------------------ frames */
 
+static char *ask_server(const char *build_id, void *ctx)
+{
+	const struct report *r = ((const struct object *)ctx)->r;
+
+	return debug_server_fetch(r->cfg.debug_server, DEBUG_SERVER_DEBUGINFO, str_of(build_id),
+				  r->notify);
+}
+
 static void resolve(struct object *o, const uint64_t *addresses, size_t n, struct elf_frames *out)
 {
-	struct elf_search search = { .debug_folders = "/usr/lib/debug" };
+	struct elf_search search = { .debug_folders = "/usr/lib/debug",
+				     .fetch = o->r->cfg.debug_server ? ask_server : NULL,
+				     .ctx = o };
 	int rc = elf_resolve(o->elf, &search, addresses, n, out, NULL);
 
 	/* More addresses than there can be: then nothing is known of any of them. */

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "elf/elf-lines.h"
 #include "elf/go-lines.h"
+#include "symbol/binary.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,11 +20,12 @@ struct code;
 struct elf_file;
 struct elf_symbol;
 struct err;
-struct profile;
+struct report;
 
 struct object {
-	uint32_t file;        /* string: the mapping's file */
-	struct elf_file *elf; /* NULL: it cannot be opened */
+	struct binary binary;
+	struct elf_file *elf; /* NULL: it cannot be opened; the binary's */
+	const struct report *r;
 	struct elf_symbol *functions;
 	size_t nfunctions;
 	bool is_go;
@@ -31,17 +33,19 @@ struct object {
 };
 
 struct objects {
-	const struct profile *p;
-	struct object *at; /* one per file of a mapping; private, as all that follows */
+	const struct report *r;
+	struct object *at; /* one per binary; private, as all that follows */
 	size_t n, cap;
 };
 
-void objects_init(struct objects *o, const struct profile *p);
+/* 'r' must outlive it. */
+void objects_init(struct objects *o, const struct report *r);
 void objects_release(struct objects *o);
 
 /*
- * The binary of mapping 'm' of the profile, opened the first time it is asked for.  NULL if it
- * cannot be opened; 'err' then says why, the first time.  The pointer is good until the next call.
+ * The binary of mapping 'm' of the profile, opened the first time it is asked for, and fetched from
+ * the debug server where it is not here.  NULL if there is none, or only one with another build id;
+ * 'err' then says why, the first time.  The pointer is good until the next call.
  */
 struct object *objects_open(struct objects *o, uint32_t m, struct err *err);
 

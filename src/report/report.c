@@ -12,6 +12,7 @@
 #include "base/wrap.h"
 #include "base/xalloc.h"
 #include "profile/profile.h"
+#include "symbol/debug-server.h"
 #include "view/filter.h"
 #include "view/names.h"
 #include "view/tag-frames.h"
@@ -161,6 +162,8 @@ static struct report *begin(const struct profile *p, enum report_kind kind,
 	r->kind = kind;
 	r->cfg = *cfg;
 	r->notify = notify;
+	if (cfg->debug_server)
+		debug_server_renew(cfg->debug_server);
 	arena_init(&r->arena, PROFILE_BUDGET);
 	label_units_init(&r->units, p, notify);
 	r->v = profile_view(p);

@@ -12,10 +12,12 @@
 #include "base/gotext.h"
 #include "base/notify.h"
 #include "base/xalloc.h"
+#include "elf/elf-file.h"
 #include "graph/node.h"
 #include "profile/profile.h"
 #include "report/report.h"
 #include "report/source-places.h"
+#include "symbol/debug-server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +40,7 @@ struct source_file {
 };
 
 struct source_text {
+	const struct report *r;
 	struct arena arena;
 	struct str search, trim;
 	struct source_places places;
@@ -59,6 +62,7 @@ struct source_text *source_text_new(const struct report *r)
 	struct source_text *s = mem_zeroed(1, sizeof(*s));
 	AUTO(freep) char *cwd = NULL;
 
+	s->r = r;
 	arena_init(&s->arena, PROFILE_BUDGET);
 	s->search = str_of(r->cfg.source_path);
 	if (s->search.n == 0) {
@@ -222,6 +226,62 @@ static bool read_elsewhere(const char *name, void *ctx)
 	return true;
 }
 
+/* The string of a function's file that is 'path', or 0. */
+static uint32_t file_string(const struct profile *p, struct str path)
+{
+	for (uint32_t i = 0; i < p->nfunctions; i++) {
+		if (str_eq(profile_str(p, p->functions[i].file), path))
+			return p->functions[i].file;
+	}
+	return 0;
+}
+
+static bool has_line_of(const struct profile *p, const struct location *l, uint32_t file)
+{
+	for (uint32_t i = 0; i < l->nlines; i++) {
+		if (p->functions[p->lines[l->line + i].function].file == file)
+			return true;
+	}
+	return false;
+}
+
+/* The mapping whose code was made from 'path'; the program's, where the profile does not tell. */
+static const struct mapping *mapping_from(const struct profile *p, struct str path)
+{
+	uint32_t file = file_string(p, path);
+
+	for (uint32_t i = 0; file && i < p->nlocations; i++) {
+		const struct location *l = &p->locations[i];
+
+		if (l->mapping != NONE && has_line_of(p, l, file))
+			return &p->mappings[l->mapping];
+	}
+	return p->nmappings ? &p->mappings[0] : NULL;
+}
+
+/* As the profile says or, where it does not, as the file itself. */
+static struct str build_id_of(struct source_text *s, const struct mapping *m)
+{
+	struct str id = profile_str(s->r->v, m->build_id);
+	AUTO(freep) char *path = mem_str(profile_str(s->r->v, m->file));
+	AUTO(elf_closep) struct elf_file *elf = NULL;
+
+	if (id.n == 0 && elf_open(path, &elf, NULL) == 0)
+		id = xarena_str(&s->arena, str_of(elf->build_id));
+	return id;
+}
+
+static bool fetch_file(struct source_text *s, struct source_file *f)
+{
+	struct debug_server *server = s->r->cfg.debug_server;
+	const struct mapping *m = server ? mapping_from(s->r->v, f->path) : NULL;
+	AUTO(freep) char *name = mem_str(f->path), *path = NULL;
+
+	if (m)
+		path = debug_server_fetch_source(server, build_id_of(s, m), name, s->notify);
+	return path && read_elsewhere(path, &(struct elsewhere){ s, f });
+}
+
 /* A line longer than the reference can hold ends the file for it, and so for us. */
 static void split_lines(struct source_file *f)
 {
@@ -252,9 +312,9 @@ static struct source_file *file_for(struct source_text *s, struct str path)
 	if (known)
 		return known;
 	f.path = xarena_str(&s->arena, path);
-	if (!find_file(s, &f))
-		(void)source_places_search(&s->places, f.path, read_elsewhere,
-					   &(struct elsewhere){ s, &f });
+	if (!find_file(s, &f) &&
+	    !source_places_search(&s->places, f.path, read_elsewhere, &(struct elsewhere){ s, &f }))
+		(void)fetch_file(s, &f);
 	split_lines(&f);
 	vec_push(s->files, s->n, s->cap, f);
 	return &s->files[s->n - 1];

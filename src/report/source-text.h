@@ -17,8 +17,9 @@ struct source_text;
  * source_text_new() looks for files as the report's source_path and trim_path say.  These are lists
  * of folders with colons between them.  A path that is still absolute after trimming is opened as
  * it is; any other is tried in each folder of source_path (or the current one) and all folders
- * above it.  What is not found there is looked for where sources usually are (source-places.h), and
- * the first such file is named to the person.  The report must outlive it.
+ * above it.  What is not found there is looked for where sources usually are (source-places.h),
+ * then the debug server is asked, and the first such file is named to the person.  The report must
+ * outlive it.
  */
 struct source_text *source_text_new(const struct report *r);
 void source_text_free(struct source_text *s);

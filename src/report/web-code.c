@@ -464,7 +464,7 @@ static void begin(struct gatherer *g)
 	g->w->wanted = mem_zeroed(p->strings->n, 1);
 	g->w->pretty = mem_new(p->strings->n, sizeof(*g->w->pretty));
 	memset(g->w->pretty, 0xff, p->strings->n * sizeof(*g->w->pretty));
-	objects_init(&g->objects, p);
+	objects_init(&g->objects, g->r);
 	g->has_address = go_parse_uint(regex_pattern(g->r->symbol), 0, 64, &g->address, NULL) == 0;
 	g->functions = mem_zeroed(p->nfunctions + 1, 1);
 	g->mappings = mem_zeroed(p->nmappings + 1, 1);

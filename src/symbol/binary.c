@@ -107,7 +107,7 @@ void binary_rest(const struct binaries *all, struct binary *b)
 		close_elf(b);
 }
 
-static void release_binary(struct binary *b)
+void binary_release(struct binary *b)
 {
 	close_elf(b);
 	free(b->path);
@@ -122,6 +122,7 @@ struct finder {
 	struct debug_server *server;
 	struct notify *notify;
 	bool force;
+	bool code;    /* is what is wanted: a file of debug information does not do */
 	bool missing; /* something is */
 };
 
@@ -176,10 +177,10 @@ static void try_server(struct finder *f, struct binary *b)
 	struct str id = profile_str(f->p, b->build_id);
 	AUTO(freep) char *why = TAKE(b->why);
 	bool is_missing = b->is_missing;
-	char *path = debug_server_fetch(f->server, DEBUG_SERVER_EXECUTABLE, id);
+	char *path = debug_server_fetch(f->server, DEBUG_SERVER_EXECUTABLE, id, f->notify);
 
-	if (!path)
-		path = debug_server_fetch(f->server, DEBUG_SERVER_DEBUGINFO, id);
+	if (!path && !f->code)
+		path = debug_server_fetch(f->server, DEBUG_SERVER_DEBUGINFO, id, f->notify);
 	if (path)
 		try_path(f, b, path);
 	if (!b->path) {
@@ -221,6 +222,20 @@ static void find_binary(struct finder *f, struct binary *b)
 		try_undeleted(f, b, file);
 	if (!b->path && f->server && b->build_id)
 		try_server(f, b);
+}
+
+int binary_find(struct binary *b, const struct profile *p, const struct mapping *m,
+		struct debug_server *server, struct notify *n, struct err *err)
+{
+	struct finder f = { .p = p, .server = server, .notify = n, .code = true };
+
+	*b = (struct binary){ .file = m->file, .build_id = m->build_id };
+	find_binary(&f, b);
+	if (b->path)
+		return 0;
+	if (b->is_missing || !*b->why)
+		return err_set(err, -ENOENT, "%s", b->why);
+	return err_set(err, -ESTALE, "%.*s: %s", STR_ARG(profile_str(p, m->file)), b->why);
 }
 
 /* ------------------------------------------------------------------ mappings */
@@ -337,7 +352,7 @@ void binaries_find(struct binaries *b, const struct profile *p, bool force,
 void binaries_release(struct binaries *b)
 {
 	for (size_t i = 0; i < b->n; i++)
-		release_binary(&b->at[i]);
+		binary_release(&b->at[i]);
 	table_release(&b->index);
 	free(b->at);
 	free(b->of);

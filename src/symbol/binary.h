@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct debug_server;
+struct err;
 struct notify;
 
 /* One binary, as mappings name it: several mappings may be of the same one. */
@@ -50,6 +51,15 @@ struct binaries {
 void binaries_find(struct binaries *b, const struct profile *p, bool force,
 		   struct debug_server *server, struct notify *n);
 void binaries_release(struct binaries *b);
+
+/*
+ * binary_find() does the same for the code of one mapping, whatever names it has; 'elf' is then
+ * open. 0, or a negative errno and why: "" where nobody would expect a file.  Release it in both
+ * cases.
+ */
+int binary_find(struct binary *b, const struct profile *p, const struct mapping *m,
+		struct debug_server *server, struct notify *n, struct err *err);
+void binary_release(struct binary *b);
 
 /* Makes sure 'elf' is open.  0, or a negative errno and why. */
 int binary_open(struct binary *b, struct err *err);

@@ -16,7 +16,6 @@
 #include "base/par.h"
 #include "base/xalloc.h"
 #include "symbol/binary.h"
-#include "symbol/debug-server.h"
 #include "symbol/lines.h"
 #include "symbol/resolve.h"
 #include "symbol/symbolize.h"
@@ -528,16 +527,10 @@ int symbolize_locally(struct profile *p, const struct symbolize_options *o, bool
 		      struct err *err)
 {
 	struct symbolizer s = { .p = p, .options = o };
-	struct debug_server server;
-	bool has_server = o->debuginfod && *o->debuginfod && !fast;
 	int rc = 0;
 
-	debug_server_init(&server, o->notify);
-	server.wait_ms = o->debuginfod_wait_ms;
-	server.total_ms = o->debuginfod_total_ms;
-	s.resolver = (struct resolver){ .options = o,
-					.server = has_server ? &server : NULL,
-					.fast = fast };
+	s.resolver =
+		(struct resolver){ .options = o, .server = fast ? NULL : o->server, .fast = fast };
 	binaries_find(&s.binaries, p, force, s.resolver.server, o->notify);
 	collect_items(&s);
 	make_jobs(&s);

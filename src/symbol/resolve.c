@@ -90,7 +90,7 @@ static char *name_in_cache(const struct resolver *r, const struct elf_file *f)
 	while (str_split(&rest, ':', &folder))
 		stamp_debug_folder(&s, folder, f, dir);
 	if (r->server)
-		stamp_text(&s, r->options->debuginfod);
+		stamp_text(&s, r->server->urls);
 	return mem_printf("%.80s-%016lx" CACHE_SUFFIX, *f->build_id ? f->build_id : "file", s.sum);
 }
 
@@ -99,13 +99,15 @@ static char *name_in_cache(const struct resolver *r, const struct elf_file *f)
 /* Asks the server for debug information, and remembers how that went. */
 struct question {
 	struct debug_server *server;
+	struct notify *notify;
 	bool asked, answered;
 };
 
 static char *ask_server(const char *build_id, void *ctx)
 {
 	struct question *q = ctx;
-	char *path = debug_server_fetch(q->server, DEBUG_SERVER_DEBUGINFO, str_of(build_id));
+	char *path =
+		debug_server_fetch(q->server, DEBUG_SERVER_DEBUGINFO, str_of(build_id), q->notify);
 
 	q->asked = true;
 	q->answered |= path != NULL;
@@ -210,7 +212,7 @@ static void store(void *ctx)
 static int extend(struct resolver *r, struct elf_file *f, const uint64_t *missing, size_t n,
 		  struct resolved *out, struct err *err)
 {
-	struct question q = { .server = r->server };
+	struct question q = { .server = r->server, .notify = r->options->notify };
 	struct elf_frames fresh = { 0 };
 	int rc = look(r, f, missing, n, &fresh, &q, err);
 

@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+struct debug_server;
 struct err;
 struct notify;
 struct profile;
@@ -20,9 +21,7 @@ struct symbolize_options {
 	const char *debug_folders;   /* with ':' between them; NULL: /usr/lib/debug */
 	const char *cache_folder;    /* for what was found; NULL: nowhere */
 	uint64_t cache_limit;        /* in bytes; 0: SYMBOL_CACHE_MAX */
-	const char *debuginfod;      /* servers to ask; NULL or "": none */
-	int64_t debuginfod_wait_ms;  /* how long they may be silent; 0: half a minute */
-	int64_t debuginfod_total_ms; /* how long all may take; 0: five minutes */
+	struct debug_server *server; /* for what is not here; NULL: none */
 	struct remote_options remote;
 };
 

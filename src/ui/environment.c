@@ -6,6 +6,7 @@
 #include "ui/environment.h"
 
 #include "store/place.h"
+#include "symbol/debug-server.h"
 
 #include <stdlib.h>
 
@@ -26,4 +27,28 @@ const struct store_place *environment_place(void)
 
 	proxy = environment_proxy();
 	return &place;
+}
+
+/* Seconds in the environment as milliseconds; 0 if there are none. */
+static int64_t value_ms(const char *name)
+{
+	const char *v = environment_value(name);
+	long s = v ? strtol(v, NULL, 10) : 0;
+
+	return s > 0 && s < INT32_MAX ? (int64_t)s * 1000 : 0;
+}
+
+struct debug_server *environment_debug_server(void)
+{
+	static struct debug_server server;
+	const char *urls = environment_value("DEBUGINFOD_URLS");
+
+	if (!urls || !*urls)
+		return NULL;
+	if (!server.urls) {
+		debug_server_init(&server, urls);
+		server.wait_ms = value_ms("DEBUGINFOD_TIMEOUT");
+		server.total_ms = value_ms("DEBUGINFOD_MAXTIME");
+	}
+	return &server;
 }

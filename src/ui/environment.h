@@ -8,6 +8,7 @@
 
 #include "net/proxy.h"
 
+struct debug_server;
 struct store_place;
 
 /* Which proxies there are. */
@@ -18,5 +19,8 @@ const char *environment_value(const char *name);
 
 /* What stores and clusters need to know. */
 const struct store_place *environment_place(void);
+
+/* The debuginfod servers, the same at every call; NULL if there are none. */
+struct debug_server *environment_debug_server(void);
 
 #endif /* UI_ENVIRONMENT_H */

@@ -501,15 +501,6 @@ static char *cache_folder(const struct source_options *so)
 	return home && *home == '/' ? mem_printf("%s/.cache/sonde/symbols", home) : NULL;
 }
 
-/* Seconds in the environment as milliseconds; 0 if there are none. */
-static int64_t env_ms(const char *name)
-{
-	const char *v = getenv(name);
-	long s = v ? strtol(v, NULL, 10) : 0;
-
-	return s > 0 && s < INT32_MAX ? (int64_t)s * 1000 : 0;
-}
-
 static int symbolize(const struct source_options *so, struct harvest *h, struct notify *n,
 		     struct err *err)
 {
@@ -519,9 +510,7 @@ static int symbolize(const struct source_options *so, struct harvest *h, struct 
 		.mode = so->symbolize,
 		.notify = n,
 		.cache_folder = folder,
-		.debuginfod = getenv("DEBUGINFOD_URLS"),
-		.debuginfod_wait_ms = env_ms("DEBUGINFOD_TIMEOUT"),
-		.debuginfod_total_ms = env_ms("DEBUGINFOD_MAXTIME"),
+		.server = environment_debug_server(),
 		.remote = { .sources = &h->sources,
 			    .tls = tls_files(so),
 			    .proxy = &proxy,

@@ -15,6 +15,7 @@
 #include "ui/cmdline.h"
 #include "ui/commands.h"
 #include "ui/dump.h"
+#include "ui/environment.h"
 #include "ui/load.h"
 #include "ui/own-command.h"
 #include "ui/serve.h"
@@ -163,6 +164,7 @@ static int answer(const struct request *rq, struct err *err)
 
 	cfg.go_root = getenv("GOROOT");
 	cfg.go_modules = modules;
+	cfg.debug_server = environment_debug_server();
 	if (rc == 0 && !rq->command && rq->source.http[0])
 		return serve(&cfg, &rq->source, n, err);
 	if (rc == 0)

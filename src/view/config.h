@@ -12,6 +12,8 @@
 
 #include <stdbool.h>
 
+struct debug_server;
+
 struct config {
 	const char *output;
 
@@ -50,6 +52,9 @@ struct config {
 
 	/* Of the environment: Go's own sources, and folders of modules with colons between them. */
 	const char *go_root, *go_modules;
+
+	/* Has binaries and sources that are not here, or NULL. */
+	struct debug_server *debug_server;
 
 	/* Whoever asks may be a stranger: of the files a profile names, only sources are read. */
 	bool served;
