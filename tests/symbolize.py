@@ -20,7 +20,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 
 import binaries
 from binaries import GO, HINT, LIMIT, SONDE, TMP, Profile, Skip, report, run
@@ -710,7 +709,7 @@ def t_sources_that_no_server_has_are_said_once():
         with answering(status, b"") as url:
             out, err = sonde("-list=work", sources, env=served(url))
             assert missing in out and err == "", out + err
-    with hanging() as url:
+    with hanging() as (url, _):
         out, err = sonde("-list=work", sources, env=served(url, 2))
         assert missing in out, out
         assert err == "debuginfod: the server does not answer in time; going on without it\n", err
