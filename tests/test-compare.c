@@ -65,6 +65,7 @@ struct world {
 	double more[FUNCTIONS]; /* how much more a function has on the new side */
 	double all_more;        /* the same for everything */
 	bool heap;
+	int waits; /* contentions, of which one of so many is caught */
 	int64_t duration[2];
 };
 
@@ -111,17 +112,37 @@ static void add_objects(struct builder *b, const uint32_t *stack, int i, int n)
 	builder_num_label(b, STR("bytes"), size, STR("bytes"));
 }
 
+/* Pareto's: a few take most of the time.  The variance of such has no limit. */
+static void add_waits(struct builder *b, const struct world *w, const uint32_t *stack, int n)
+{
+	double sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += 1000 * pow(1 - uniform(), -1 / 1.6);
+	if (n)
+		builder_sample(b, stack, 3,
+			       (int64_t[]){ (int64_t)n * w->waits, (int64_t)(sum * w->waits) });
+}
+
+static const char *const kinds[][4] = {
+	{ "samples", "cpu", "nanoseconds", "cpu" },
+	{ "inuse_objects", "inuse_space", "bytes", "space" },
+	{ "contentions", "delay", "nanoseconds", "contentions" },
+};
+
 static struct profile *made(const struct world *w, int side)
 {
 	struct builder b;
 	uint32_t stack[3], callers[CALLERS], root;
+	const char *const *kind = kinds[w->waits ? 2 : w->heap];
 
 	builder_init(&b);
-	builder_type(&b, w->heap ? STR("inuse_objects") : STR("samples"), STR("count"));
-	builder_type(&b, w->heap ? STR("inuse_space") : STR("cpu"),
-		     w->heap ? STR("bytes") : STR("nanoseconds"));
-	builder_period(&b, w->heap ? STR("space") : STR("cpu"),
-		       w->heap ? STR("bytes") : STR("nanoseconds"), w->heap ? RATE : 10000000);
+	builder_type(&b, str_of(kind[0]), STR("count"));
+	builder_type(&b, str_of(kind[1]), str_of(kind[2]));
+	builder_period(&b, str_of(kind[3]), w->waits ? STR("count") : str_of(kind[2]),
+		       w->waits  ? 1
+		       : w->heap ? RATE
+				 : 10000000);
 	root = place(&b, "root", 0);
 	for (int i = 0; i < CALLERS; i++)
 		callers[i] = place(&b, "caller", i);
@@ -137,6 +158,8 @@ static struct profile *made(const struct world *w, int side)
 		stack[2] = root;
 		if (w->heap)
 			add_objects(&b, stack, i, n);
+		else if (w->waits)
+			add_waits(&b, w, stack, n);
 		else if (n)
 			builder_sample(&b, stack, 3, (int64_t[]){ n, n * (int64_t)10000000 });
 	}
@@ -239,6 +262,34 @@ static void the_same_program_stays_grey(void **state)
 	assert_true(false_alarms(&few, 1, COMPARE_AUTO) <= 14);
 	assert_true(false_alarms(&some, 1, COMPARE_AUTO) <= 14);
 	assert_true(false_alarms(&lots, 1, COMPARE_AUTO) <= 14);
+}
+
+static void the_same_waits_stay_grey_sampled_or_not(void **state)
+{
+	struct world all = same(5000), sampled = same(5000), lots = same(50000);
+
+	(void)state;
+	all.waits = 1;
+	sampled.waits = lots.waits = 100;
+	assert_in_range(false_alarms(&all, 1, COMPARE_AMOUNTS), 0, 19);
+	assert_in_range(false_alarms(&all, 1, COMPARE_SHARES), 0, 19);
+	assert_in_range(false_alarms(&sampled, 1, COMPARE_AMOUNTS), 0, 19);
+	assert_in_range(false_alarms(&sampled, 1, COMPARE_SHARES), 0, 19);
+	assert_in_range(false_alarms(&lots, 1, COMPARE_AMOUNTS), 0, 19);
+}
+
+static void waits_that_have_become_far_more_are_found(void **state)
+{
+	struct world w = same(50000);
+	struct pair t;
+
+	(void)state;
+	w.waits = 100;
+	w.more[0] = 10;
+	seed = 1;
+	compare(&t, &w, 1, COMPARE_AMOUNTS);
+	assert_int_equal(row(&t, "f0")->flat.verdict, COMPARE_MORE);
+	done(&t);
 }
 
 static void the_same_heap_stays_grey(void **state)
@@ -453,6 +504,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_program_stays_grey),
+		cmocka_unit_test(the_same_waits_stay_grey_sampled_or_not),
+		cmocka_unit_test(waits_that_have_become_far_more_are_found),
 		cmocka_unit_test(the_same_heap_stays_grey),
 		cmocka_unit_test(twice_as_long_is_no_change),
 		cmocka_unit_test(what_goes_up_and_down_by_itself_stays_grey),

@@ -187,7 +187,8 @@ static void fill(const struct job *j, uint32_t profile, int64_t *values)
 		if (events <= 0)
 			continue;
 		to[SUM] = whole(value);
-		to[SQUARES] = whole(value * value / events / j->unit * steps * j->rule.spread);
+		to[SQUARES] = whole(value * value / events / j->unit * steps *
+				    event_spread(&j->rule, events));
 		to[EVENTS] = whole(events * steps);
 	}
 }

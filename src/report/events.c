@@ -58,7 +58,7 @@ static bool is_heap(const struct profile *p, uint32_t type, struct event_rule *r
 				  .count = sibling(p, type_name(p, type), STR("_objects")),
 				  .bytes = sibling(p, type_name(p, type), STR("_space")),
 				  .period = (double)p->period,
-				  .spread = 1 };
+				  .scale = 1 };
 	return r->count != NONE && r->bytes != NONE;
 }
 
@@ -71,15 +71,46 @@ static bool is_time(const struct profile *p, uint32_t type)
 	       str_eq(unit, profile_str(p, p->period_type.unit));
 }
 
+static bool is_contention(const struct profile *p)
+{
+	return p->ntypes == 2 && str_is(type_name(p, 0), "contentions") && is_count(p, 0);
+}
+
+/*
+ * Who samples contentions multiplies them by how many one stands for, and need not say so: then
+ * that divides all numbers.  It may be less, if there are few.
+ */
+static double common_divisor(const struct profile *p, uint32_t type)
+{
+	uint64_t divisor = 0;
+
+	for (size_t i = 0; i < p->nsamples && divisor != 1; i++) {
+		int64_t v = p->values[i * p->ntypes + type];
+		uint64_t rest = v < 0 ? -(uint64_t)v : (uint64_t)v;
+
+		while (rest) {
+			uint64_t next = divisor % rest;
+
+			divisor = rest;
+			rest = next;
+		}
+	}
+	return divisor ? (double)divisor : 1;
+}
+
 struct event_rule event_rule(const struct profile *p, uint32_t type)
 {
 	struct event_rule r;
 
 	if (is_heap(p, type, &r))
 		return r;
-	r = (struct event_rule){ .count = NONE, .bytes = NONE, .spread = 1 };
+	r = (struct event_rule){ .count = NONE, .bytes = NONE, .scale = 1 };
+	if (is_contention(p))
+		r.scale = common_divisor(p, 0);
 	if (is_count(p, type)) {
 		r.how = EVENTS_ARE;
+		/* A short wait that was caught may stand for many: that cannot be seen. */
+		r.uneven = is_contention(p) && r.scale <= 1;
 		return r;
 	}
 	if (is_time(p, type)) {
@@ -90,8 +121,13 @@ struct event_rule event_rule(const struct profile *p, uint32_t type)
 	for (uint32_t i = 0; i < p->ntypes && r.count == NONE; i++)
 		r.count = is_count(p, i) ? i : NONE;
 	r.how = r.count == NONE ? EVENTS_UNKNOWN : EVENTS_COUNTED;
-	r.spread = 2; /* waits differ from each other: as much as those of an exponential do */
+	r.uneven = true;
 	return r;
+}
+
+double event_spread(const struct event_rule *r, double events)
+{
+	return r->uneven ? fmax(2, sqrt(events)) : 1;
 }
 
 double events_of(const struct event_rule *r, const struct profile *p, const struct sample *s,
@@ -107,9 +143,9 @@ double events_of(const struct event_rule *r, const struct profile *p, const stru
 	case EVENTS_OF_TIME:
 		return value / r->period;
 	case EVENTS_COUNTED:
-		return fabs((double)values[r->count]);
+		return fabs((double)values[r->count]) / r->scale;
 	case EVENTS_ARE:
-		return value;
+		return value / r->scale;
 	default:
 		return value > 0;
 	}

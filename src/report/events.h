@@ -9,6 +9,7 @@
 #ifndef REPORT_EVENTS_H
 #define REPORT_EVENTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,7 +33,8 @@ struct event_rule {
 	} how;
 	uint32_t count, bytes; /* sample types, of those that need one */
 	double period;
-	double spread; /* the mean square of events compared with their mean, squared */
+	double scale; /* how many events one that was caught stands for */
+	bool uneven;  /* events weigh very differently: see event_spread() */
 };
 
 struct event_rule event_rule(const struct profile *p, uint32_t type);
@@ -40,6 +42,13 @@ struct event_rule event_rule(const struct profile *p, uint32_t type);
 /* How many events make up 'values', those of the sample 's'; never negative. */
 double events_of(const struct event_rule *r, const struct profile *p, const struct sample *s,
 		 const int64_t *values, uint32_t type);
+
+/*
+ * The mean square of so many events compared with their mean, squared.  That of waits has no limit:
+ * the more there are, the longer is the longest of them.  Their distribution is taken to have a
+ * tail that makes this grow with the root of their number, which holds for all but the wildest.
+ */
+double event_spread(const struct event_rule *r, double events);
 
 /* What they are called: "objects", "ticks", "events". */
 const char *event_name(const struct event_rule *r);
