@@ -14,7 +14,7 @@ import sys
 import urllib.error
 import urllib.request
 
-from ports import free_port  # some of these only for others to import
+from ports import claim, free_port  # some of these only for others to import
 from tap import LIMIT, TMP, Skip, cases as main, until
 
 
@@ -43,6 +43,10 @@ def own_network(*ports):
         env = os.environ | {"GUEST_NETWORK": "1", "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
         if subprocess.run([*inside, "true"], capture_output=True, env=env).returncode == 0:
             os.execvpe(inside[0], [*inside, sys.executable, "-B", *sys.argv], env)
+    # Another test may have them for a while.
+    for port in ports:
+        with contextlib.suppress(AssertionError):
+            until(f"port {port}", lambda port=port: claim(port), 120)
     taken = [p for p in ports if listens(p)]
     if taken:
         print(f"1..0 # SKIP ports are taken: {taken}")

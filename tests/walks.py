@@ -146,8 +146,11 @@ def t_contention():
 
 
 def t_the_demo_finds_its_three_faults_and_ends():
-    done = guest.run(*DEMO, env=guest.clean(DEMO_SECONDS=2))
-    found = re.findall(r"^Who .*\? (.*)$", done.stdout.decode(), re.M)
+    for seconds in (2, 10, 50):  # how much of them it gets to see depends on what else the machine does
+        done = guest.run(*DEMO, env=guest.clean(DEMO_SECONDS=seconds))
+        found = re.findall(r"^Who .*\? (.*)$", done.stdout.decode(), re.M)
+        if found == ["remember_session()", "check_password()", "write_audit_log()"]:
+            break
     assert found == ["remember_session()", "check_password()", "write_audit_log()"], done.stdout.decode()
     assert not done.stderr, done.stderr
 
@@ -165,7 +168,8 @@ def t_the_demo_stays_on_a_terminal_until_it_is_interrupted():
     os.write(terminal, b"\x03")
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     os.close(terminal)
-    assert not guest.listens(int(port)) and not os.path.exists(f"/proc/{service}")
+    assert not guest.listens(int(port))
+    guest.until("the end of the service", lambda: not os.path.exists(f"/proc/{service}"))
 
 
 if __name__ == "__main__":
