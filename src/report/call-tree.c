@@ -305,6 +305,13 @@ static void take_stacks(struct call_tree *t, const struct call_order *o, const u
 {
 	uint32_t n = t->n, least = 0;
 
+	if (n == o->n) {
+		t->sample = o->sample;
+		t->length = o->length;
+		t->shared = o->shared;
+		t->bits = o->bits;
+		return;
+	}
 	t->sample = mem_new(n, sizeof(*t->sample));
 	t->length = mem_new(n, sizeof(*t->length));
 	t->shared = mem_zeroed((size_t)n + 1, sizeof(*t->shared));
@@ -423,15 +430,17 @@ void call_tree_release(struct call_tree *t)
 {
 	if (!t->shares_nodes)
 		nodes_release(&t->nodes);
-	free(t->sample);
-	free(t->length);
-	free(t->shared);
+	if (!t->order || t->sample != t->order->sample) {
+		free(t->sample);
+		free(t->length);
+		free(t->shared);
+		free(t->bits);
+	}
 	free(t->sum);
 	free(t->divisor);
 	free(t->more);
 	free(t->less);
 	free(t->start);
-	free(t->bits);
 	if (!t->order)
 		free(t->inlined);
 	call_order_release(t->order);

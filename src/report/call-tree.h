@@ -76,7 +76,7 @@ struct call_tree {
 	bool upwards;             /* from there towards the root */
 	uint32_t *bits; /* per stack: its first bit among 'inlined'; NULL if no call was inlined */
 	uint64_t *inlined;                /* a bit per frame */
-	struct call_order *order;         /* whose 'inlined' that is, or NULL */
+	struct call_order *order;         /* whose that is, and the arrays if all count; or NULL */
 	bool shares_nodes;                /* with another tree, which outlives it */
 	bool compared;                    /* some values are negative, or samples are of a base */
 	bool has_base;                    /* the base's samples can be told apart: 'less' is it */

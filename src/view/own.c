@@ -40,6 +40,9 @@ void own_functions(struct profile *v)
 void keep_samples(struct profile *v, bool (*keep)(struct profile *v, unsigned long i, void *ctx),
 		  void *ctx)
 {
+	bool shared = v->origin && v->samples == v->origin->samples;
+	struct sample *samples = v->samples;
+	int64_t *values = v->values;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < v->nsamples; i++) {
@@ -49,13 +52,20 @@ void keep_samples(struct profile *v, bool (*keep)(struct profile *v, unsigned lo
 			kept++;
 			continue;
 		}
-		own_samples(v);
+		if (shared && samples == v->samples) { /* the first that goes */
+			samples = xarena(&v->arena, v->nsamples, sizeof(*samples));
+			values = xarena(&v->arena, v->nsamples * v->ntypes, sizeof(*values));
+			memcpy(samples, v->samples, kept * sizeof(*samples));
+			memcpy(values, v->values, kept * v->ntypes * sizeof(*values));
+		}
 		if (!stays)
 			continue;
-		v->samples[kept] = v->samples[i];
-		memmove(sample_values(v, kept), sample_values(v, i),
-			v->ntypes * sizeof(*v->values));
+		samples[kept] = v->samples[i];
+		memmove(values + kept * v->ntypes, sample_values(v, i),
+			v->ntypes * sizeof(*values));
 		kept++;
 	}
+	v->samples = samples;
+	v->values = values;
 	v->nsamples = kept;
 }

@@ -20,7 +20,8 @@ void own_functions(struct profile *v);
 
 /*
  * keep_samples() removes the samples for which keep() is false, in one pass.  The samples must be
- * the view's own only if something is removed: it copies them itself, the first time.
+ * the view's own only if something is removed: then it copies those that stay.  So keep() must not
+ * change samples that are the origin's.
  */
 void keep_samples(struct profile *v, bool (*keep)(struct profile *v, unsigned long i, void *ctx),
 		  void *ctx);
