@@ -7,21 +7,11 @@ Every function below whose name starts with "t_" is one TAP case.
 
 SPDX-License-Identifier: Apache-2.0
 """
-import pathlib
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "profiles"))
-from writer import Profile  # noqa: E402
-
-AT = sys.argv.index("--sonde") + 1 if "--sonde" in sys.argv else 0
-SONDE = str(pathlib.Path(sys.argv[AT]).resolve()) if AT else ""
-TMP = pathlib.Path(tempfile.mkdtemp(prefix="names."))
-LIMIT = 60  # seconds for any one command
+from tap import LIMIT, SONDE, TMP, Profile, main
 
 # Two instantiations of one method, two methods of one name, a Go function, and main.
 INTS = "_ZNSt6vectorIiSaIiEE9push_backERKi"
@@ -43,10 +33,10 @@ def profile():
     if path.exists():
         return path
     p = Profile([("samples", "count")])
-    main = p.frame("main", 1, "main.cc")
+    top = p.frame("main", 1, "main.cc")
     ints, chars, lists = (p.frame(n, 10, "a.cc") for n in (INTS, CHARS, LIST))
     go = p.frame(GO, 7, "stream.go")
-    for stack, value in ((ints, chars, main), 40), ((chars, main), 30), ((lists, main), 20), ((go, main), 10):
+    for stack, value in ((ints, chars, top), 40), ((chars, top), 30), ((lists, top), 20), ((go, top), 10):
         p.sample(stack, [value])
     path.write_bytes(p.encode())
     return path
@@ -181,28 +171,5 @@ def t_hostile_names_do_no_harm():
             assert done.returncode == 0, done.stderr
 
 
-def main():
-    wanted = sys.argv[AT + 1:]
-    cases = [(n, f) for n, f in globals().items()
-             if n.startswith("t_") and (not wanted or n[2:] in wanted)]
-    if not cases or not SONDE:
-        print("Bail out! usage: names.py --sonde PROGRAM [NAME...]")
-        return 1
-    failed = 0
-    for i, (name, case) in enumerate(cases, 1):
-        wrong = ""
-        try:
-            case()
-        except Exception as e:  # noqa: BLE001 - a case may fail in any way
-            failed += 1
-            wrong = f"{type(e).__name__}: {e}"
-        print(f"{'not ' if wrong else ''}ok {i} - {name[2:].replace('_', ' ')}", flush=True)
-        for text in wrong.splitlines():
-            print(f"# {text}", flush=True)
-    print(f"1..{len(cases)}")
-    shutil.rmtree(TMP, ignore_errors=True)
-    return failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(globals()))

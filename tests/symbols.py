@@ -4,7 +4,7 @@
 usage: symbols.py --tool RESOLVE-TOOL [NAME...]
 
 Programs are compiled in many ways, and every third byte of all of their functions is looked up.
-Each program is one TAP case.  What the tools do not agree on, and what we do:
+Each program is one TAP case; NAME is a whole name.  What the tools do not agree on, and what we do:
 
   the name of the outermost function
       llvm-symbolizer has the symbol's (foo.cold), addr2line the DWARF's (foo).  We take the
@@ -34,10 +34,10 @@ import subprocess
 import sys
 import tempfile
 
+from tap import LIMIT, TMP, Skip, cases, run
+
 AT = sys.argv.index("--tool") + 1 if "--tool" in sys.argv else 0
 TOOL = str(pathlib.Path(sys.argv[AT]).resolve()) if AT else ""
-TMP = pathlib.Path(tempfile.mkdtemp(prefix="symbols."))
-LIMIT = 120  # seconds for any one command
 STEP = 3     # bytes from one address to the next
 MOST = 12000  # addresses of one program
 
@@ -200,18 +200,7 @@ fn main() {
 """
 
 
-class Skip(Exception):
-    pass
-
-
 # --- programs ----------------------------------------------------------------------------
-
-def run(*args, **kw):
-    p = subprocess.run(list(map(str, args)), capture_output=True, text=True, timeout=LIMIT, **kw)
-    if p.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, args))}: {p.stderr[-500:]}")
-    return p.stdout
-
 
 def need(*tools):
     for tool in tools:
@@ -245,7 +234,7 @@ def build_rust(name, *flags):
     (folder / "program.rs").write_text(RUST)
     try:
         run("rustc", "--edition=2021", *flags, "program.rs", "-o", "program", cwd=folder)
-    except RuntimeError as why:
+    except subprocess.CalledProcessError as why:
         raise Skip(str(why)[:80])
     return folder / "program"
 
@@ -390,7 +379,16 @@ CASES = {}
 
 
 def case(name, function):
-    CASES[name] = function
+    CASES[f"t_{name}"] = function
+
+
+def counted(function):
+    """The case, which also says of how many addresses it is."""
+    def run_it():
+        n = function()
+        if n:
+            print(f"# {n} addresses", flush=True)
+    return run_it
 
 
 def both(language, flags):
@@ -454,6 +452,7 @@ class Elsewhere:
     def check_nothing(self, *options):
         """No lines at all, as debug information is not found or not ours."""
         found = ours(self.program, self.wanted, *options)
+        assert found.keys() == set(self.wanted), len(found)
         assert all(f.line == 0 for frames in found.values() for f in frames)
 
 
@@ -593,27 +592,6 @@ def t_cut_short():
         assert p.returncode in (0, 1), p
 
 
-for name, function in list(globals().items()):
-    if name.startswith("t_"):
-        case(name[2:].replace("_", " "), function)
-
-
-def main():
-    names = [a for a in sys.argv[AT + 1:]] if AT else []
-    bad = 0
-    chosen = [n for n in CASES if not names or any(x in n for x in names)]
-    for i, name in enumerate(chosen, 1):
-        try:
-            n = CASES[name]()
-            print(f"ok {i} - {name}" + (f" ({n} addresses)" if n else ""), flush=True)
-        except Skip as why:
-            print(f"ok {i} - {name} # SKIP {why}", flush=True)
-        except (Differs, AssertionError, RuntimeError, subprocess.TimeoutExpired) as why:
-            bad += 1
-            print(f"not ok {i} - {name}\n# {why}", flush=True)
-    print(f"1..{len(chosen)}")
-    shutil.rmtree(TMP)
-    return bad != 0
-
-
-sys.exit(main())
+if __name__ == "__main__":
+    CASES |= {name: function for name, function in globals().items() if name.startswith("t_")}
+    sys.exit(cases({name: counted(function) for name, function in CASES.items()}, sys.argv[AT + 1:]))
