@@ -353,6 +353,7 @@ static void *run_agent(void *unused)
 	sonde__tls.inside = 1;
 	sonde__thread_is_agent();
 	agent.cpu_before = sonde__thread_cpu();
+	sonde__aside_await();
 	sonde__threads_scan();
 	if (agent.config.complaint[0])
 		sonde__log("%s", agent.config.complaint);

@@ -15,12 +15,14 @@
 #include <sys/prctl.h>
 
 enum { STACK = 256 << 10 };
-static const uint64_t last_wait = 100000000, forever = UINT64_MAX / 2; /* ns */
+/* ns */
+static const uint64_t last_wait = 100000000, birth_wait = 500000000, forever = UINT64_MAX / 2;
 
 enum { NONE, IDLE, BUSY, ENDING };
 
 static struct {
 	atomic_uint state; /* futex */
+	atomic_uint known; /* futex: 1 when it is known as ours */
 	void (*work)(void);
 	pthread_t thread;
 } aside;
@@ -41,6 +43,7 @@ static void *run_aside(void *unused)
 	(void)unused;
 	sonde__tls.inside = 1;
 	sonde__thread_is_aside();
+	sonde__futex_set(&aside.known, 1);
 	prctl(PR_SET_NAME, "sonde-aside");
 	for (;;) {
 		state = atomic_load(&aside.state);
@@ -66,6 +69,7 @@ static bool start(void)
 	if (sonde__guard_is_filtered() || pthread_attr_init(&attr) != 0)
 		return false;
 	atomic_store(&aside.state, IDLE);
+	atomic_store(&aside.known, 0);
 	pthread_attr_setstacksize(&attr, STACK);
 	rc = pthread_create(&aside.thread, &attr, run_aside, NULL);
 	pthread_attr_destroy(&attr);
@@ -80,6 +84,12 @@ void sonde__aside_start(void)
 {
 	if (atomic_load(&aside.state) == NONE)
 		start();
+}
+
+void sonde__aside_await(void)
+{
+	if (atomic_load(&aside.state) != NONE && !atomic_load(&aside.known))
+		sonde__futex_wait(&aside.known, 0, birth_wait);
 }
 
 bool sonde__aside_is_idle(void)
@@ -106,6 +116,7 @@ bool sonde__aside_run(void (*work)(void), uint64_t ns)
 		return false;
 	aside.work = work;
 	sonde__futex_set(&aside.state, BUSY);
+	sonde__aside_await();
 	return wait_for(ns);
 }
 

@@ -21,6 +21,8 @@
  * library allocates for it, and a thread that allocates gets an arena of its own.
  */
 void sonde__aside_start(void);
+/* Waits until it is known as one of ours, so that it is not listed as a thread of the host. */
+void sonde__aside_await(void);
 
 /*
  * Has 'work' done, and waits up to 'ns' for it.  False if it takes longer: it goes on then, and

@@ -184,7 +184,8 @@ bool sonde__task_read(struct sonde__task *t, int tid)
 	if (!read_stat(t))
 		return false;
 	read_schedstat(t);
-	read_call(t);
+	if (t->state != 'R') /* else it is in no call, as the kernel sees it */
+		read_call(t);
 	return true;
 }
 

@@ -22,7 +22,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 enum {
 	PLACES = 1024,
@@ -37,9 +36,9 @@ static const uint64_t ms = 1000000;
 enum {
 	PATIENCE_MS = 120, /* for the first answer */
 	PAUSE_MS = 40,     /* for the next one */
-	LONGEST_MS = 1000,
+	LONGEST_MS = 5000,
 	AGAIN_MS = 20, /* a tick of a timer may have been in the way */
-	STEP_US = 200,
+	STEP_MS = 10,
 };
 
 /* What the kernel wants to have of a signal with a value. */
@@ -49,12 +48,15 @@ struct place {
 	atomic_uint state; /* or the number of the question */
 	int tid;
 	struct sonde__thread *record;
+	uint64_t runs; /* how often it had been on a processor before */
 	size_t n;
 	uint64_t pcs[SONDE__DEPTH];
 };
 
 static _Atomic(struct place *) places;
 static unsigned last_question = FIRST_QUESTION;
+static atomic_uint nanswers, nwanted; /* ever */
+static atomic_uint complete;          /* futex: 1 when there are as many as wanted */
 static atomic_bool asking;
 static atomic_int sending;    /* a signal is being sent */
 static atomic_int stand_back; /* threads that are becoming other programs */
@@ -91,6 +93,8 @@ struct sonde__thread *sonde__dump_answer(const siginfo_t *info, const ucontext_t
 		return NULL;
 	answer(p, uc);
 	atomic_store_explicit(&p->state, ANSWERED, memory_order_release);
+	if (atomic_fetch_add(&nanswers, 1) + 1 == atomic_load(&nwanted))
+		sonde__futex_set(&complete, 1);
 	return p->record;
 }
 
@@ -193,58 +197,71 @@ static void send_signal(const struct place *p, uint32_t number)
 	atomic_fetch_sub(&sending, 1);
 }
 
-static void sleep_a_little(void)
-{
-	struct timespec t = { .tv_nsec = STEP_US * 1000 };
-
-	sonde__syscall(SYS_nanosleep, (long)&t, 0, 0, 0, 0, 0);
-}
-
-static size_t count_open(const struct place *p, size_t n)
-{
-	size_t open = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		unsigned state = atomic_load_explicit(&p[i].state, memory_order_acquire);
-
-		open += state >= FIRST_QUESTION || state == ANSWERING;
-	}
-	return open;
-}
-
 static void send_all(const struct place *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		send_signal(&p[i], (uint32_t)i);
 }
 
-/* As long as answers come in there is no hurry. */
+static bool is_open(const struct place *p)
+{
+	unsigned state = atomic_load_explicit(&p->state, memory_order_acquire);
+
+	return state >= FIRST_QUESTION || state == ANSWERING;
+}
+
+static size_t count_open(const struct place *p, size_t n)
+{
+	size_t open = 0;
+
+	for (size_t i = 0; i < n; i++)
+		open += is_open(&p[i]);
+	return open;
+}
+
+/* Whether one has not answered only because it has not been on a processor since. */
+static bool any_waits_for_its_turn(const struct place *p, size_t n)
+{
+	struct sonde__task now;
+
+	for (size_t i = 0; i < n; i++)
+		if (is_open(&p[i]) && p[i].runs && sonde__task_read(&now, p[i].tid) &&
+		    now.state == 'R' && now.runs == p[i].runs)
+			return true;
+	return false;
+}
+
+/* There may be many more threads than processors, so that each, and we, have to wait for a turn. */
 static void wait_for_answers(const struct place *p, size_t n)
 {
-	uint64_t began = sonde__now(), last = began, again = began + AGAIN_MS * ms;
-	size_t open = count_open(p, n);
+	uint64_t began = sonde__now(), last = began, again = began + AGAIN_MS * ms, now;
+	size_t open = n, left;
 
-	while (open > 0) {
-		uint64_t now = sonde__now();
-		size_t left;
-
-		if (now - began > LONGEST_MS * ms ||
-		    (now - began > PATIENCE_MS * ms && now - last > PAUSE_MS * ms))
+	for (;;) {
+		atomic_store(&complete, 0);
+		left = count_open(p, n);
+		now = sonde__now();
+		last = left < open ? now : last;
+		open = left;
+		if (open == 0 || now - began > LONGEST_MS * ms)
 			return;
+		if (now - began > PATIENCE_MS * ms && now - last > PAUSE_MS * ms) {
+			if (!any_waits_for_its_turn(p, n))
+				return;
+			last = now;
+		}
 		if (now > again) {
 			send_all(p, n);
 			again = now + 4 * (again - began);
 		}
-		sleep_a_little();
-		left = count_open(p, n);
-		last = left < open ? sonde__now() : last;
-		open = left;
+		sonde__futex_wait(&complete, 0, STEP_MS * ms);
 	}
 }
 
 /* Takes a place for each thread that may be asked, from '*next' on; how many. */
 static size_t pose(struct sonde__dump *d, size_t *next, struct place *p, uint32_t *whose)
 {
+	unsigned asked = 0;
 	size_t n = 0;
 
 	for (; *next < d->n && n < PLACES; ++*next) {
@@ -260,10 +277,13 @@ static size_t pose(struct sonde__dump *d, size_t *next, struct place *p, uint32_
 			last_question = FIRST_QUESTION;
 		p[n].tid = t->task.tid;
 		p[n].record = t->record;
+		p[n].runs = t->task.runs;
 		whose[n] = (uint32_t)*next;
 		atomic_store_explicit(&p[n].state, last_question, memory_order_release);
 		n++;
+		asked++;
 	}
+	atomic_store(&nwanted, atomic_load(&nanswers) + asked);
 	return n;
 }
 
