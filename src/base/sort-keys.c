@@ -13,19 +13,14 @@
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, KEY_BITS = 64 };
 
-/* A key, and which of the things has it. */
-struct keyed {
-	uint64_t key;
-	size_t thing;
-};
-
-static size_t digit(const struct keyed *k, unsigned shift)
+static size_t digit(const struct sort_key *k, unsigned shift)
 {
 	return k->key >> shift & (DIGITS - 1);
 }
 
 /* Moves all to 'to' in the order of a digit; false, and nothing happens, if they all share it. */
-static bool sort_by_digit(const struct keyed *list, size_t n, unsigned shift, struct keyed *to)
+static bool sort_by_digit(const struct sort_key *list, size_t n, unsigned shift,
+			  struct sort_key *to)
 {
 	size_t at[DIGITS] = { 0 }, sum = 0;
 
@@ -42,12 +37,15 @@ static bool sort_by_digit(const struct keyed *list, size_t n, unsigned shift, st
 	return true;
 }
 
-/* Sorts by key; what comes back is one of the two, and the other one is of no use. */
-static struct keyed *sort_keys(struct keyed *list, size_t n, struct keyed *room)
+struct sort_key *sort_keys(struct sort_key *list, size_t n, struct sort_key *room)
 {
+	struct sort_key used = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		used.key |= list[i].key;
 	for (unsigned shift = 0; shift < KEY_BITS; shift += DIGIT_BITS) {
-		if (sort_by_digit(list, n, shift, room)) {
-			struct keyed *was = list;
+		if (digit(&used, shift) && sort_by_digit(list, n, shift, room)) {
+			struct sort_key *was = list;
 
 			list = room;
 			room = was;
@@ -59,7 +57,7 @@ static struct keyed *sort_keys(struct keyed *list, size_t n, struct keyed *room)
 void sort_by_key(void *list, size_t n, size_t size, uint64_t (*key)(const void *thing),
 		 int (*by)(const void *a, const void *b))
 {
-	struct keyed *keys, *sorted;
+	struct sort_key *keys, *sorted;
 	char *was;
 
 	if (n < 2)
@@ -67,7 +65,7 @@ void sort_by_key(void *list, size_t n, size_t size, uint64_t (*key)(const void *
 	keys = mem_new(2 * n, sizeof(*keys));
 	was = memcpy(mem_new(n, size), list, n * size);
 	for (size_t i = 0; i < n; i++)
-		keys[i] = (struct keyed){ key(was + i * size), i };
+		keys[i] = (struct sort_key){ key(was + i * size), i };
 	sorted = sort_keys(keys, n, keys + n);
 	for (size_t i = 0; i < n; i++)
 		memcpy((char *)list + i * size, was + sorted[i].thing * size, size);

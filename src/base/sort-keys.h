@@ -9,6 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A key, and what it belongs to. */
+struct sort_key {
+	uint64_t key, thing;
+};
+
+/*
+ * Puts keys in ascending order, those that are the same in the order they had.  The result is in
+ * 'list' or in 'room', which has as many places; the other one is of no use then.  Takes time in
+ * proportion to 'n' and to how many bits the largest keys have.
+ */
+struct sort_key *sort_keys(struct sort_key *list, size_t n, struct sort_key *room);
+
 /*
  * sort_by_key() does what qsort() does, for a 'by' that looks at one number first, the key.  It is
  * called only for things with the same key: where there are few of them, this takes time in

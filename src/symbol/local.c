@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/notify.h"
 #include "base/par.h"
+#include "base/sort-keys.h"
 #include "base/xalloc.h"
 #include "symbol/binary.h"
 #include "symbol/lines.h"
@@ -24,23 +25,17 @@
 #include <stdlib.h>
 
 enum {
-	DIGIT_BITS = 11,
-	DIGITS = 1 << DIGIT_BITS,
-	ADDRESS_DIGITS = 6,
 	AHEAD = 8,  /* locations or functions, while memory comes near */
 	BATCH = 64, /* texts */
 };
 
-/* An address that is in a binary we have. */
-struct item {
-	uint64_t address; /* as the binary was linked */
-	uint32_t binary, location;
-};
-
-/* The addresses of one binary, each once, and what was found for them. */
+/* The addresses of one binary, and what was found for them. */
 struct job {
 	struct binary *binary;
-	uint64_t *addresses;
+	struct sort_key
+		*items; /* addresses as it was linked, in their order, and their locations */
+	size_t nitems;
+	uint64_t *addresses; /* each once */
 	size_t n;
 	struct resolved found;
 	size_t nfound;       /* of the table's addresses: that many are wanted */
@@ -59,7 +54,7 @@ struct symbolizer {
 	const struct symbolize_options *options;
 	struct resolver resolver;
 	struct binaries binaries;
-	struct item *items;
+	struct sort_key *items; /* of all jobs, and room for as many */
 	size_t nitems;
 	struct job *jobs; /* one per binary */
 	size_t nbusy;     /* those that have addresses */
@@ -72,93 +67,71 @@ struct symbolizer {
 
 /* ------------------------------------------------------------------ which addresses */
 
-/* A digit of what items are sorted by: address, then binary. */
-static size_t digit(const struct item *item, int which)
+static uint32_t binary_of(const struct symbolizer *s, const struct location *l)
 {
-	uint64_t key = which < ADDRESS_DIGITS ? item->address : item->binary;
-
-	return key >> which % ADDRESS_DIGITS * DIGIT_BITS & (DIGITS - 1);
+	return l->mapping == NONE ? NONE : s->binaries.of[l->mapping];
 }
 
-/* Moves items to 'to' in the order of a digit; false, and nothing happens, if they all share it. */
-static bool sort_by_digit(const struct item *items, size_t n, int which, struct item *to)
+/* Makes places for the items of every binary. */
+static void make_jobs(struct symbolizer *s)
 {
-	size_t at[DIGITS] = { 0 }, sum = 0;
+	const struct profile *p = s->p;
+	struct sort_key *at;
 
-	for (size_t i = 0; i < n; i++)
-		at[digit(&items[i], which)]++;
-	if (at[digit(&items[0], which)] == n)
-		return false;
-	for (size_t d = 0; d < DIGITS; d++) {
-		sum += at[d];
-		at[d] = sum - at[d];
-	}
-	for (size_t i = 0; i < n; i++)
-		to[at[digit(&items[i], which)]++] = items[i];
-	return true;
-}
+	s->jobs = mem_zeroed(s->binaries.n + 1, sizeof(*s->jobs));
+	for (uint32_t i = 0; i < p->nlocations; i++) {
+		uint32_t binary = binary_of(s, &p->locations[i]);
 
-/* By binary and address. */
-static void sort_items(struct symbolizer *s)
-{
-	struct item *other = mem_new(s->nitems + 1, sizeof(*other)), used = { 0 };
-
-	for (size_t i = 0; i < s->nitems; i++) {
-		used.address |= s->items[i].address;
-		used.binary |= s->items[i].binary;
-	}
-	for (int which = 0; which < 2 * ADDRESS_DIGITS; which++) {
-		if (digit(&used, which) && sort_by_digit(s->items, s->nitems, which, other)) {
-			struct item *was = s->items;
-
-			s->items = other;
-			other = was;
+		if (binary != NONE) {
+			s->jobs[binary].nitems++;
+			s->nitems++;
 		}
 	}
-	free(other);
+	s->items = mem_new(2 * s->nitems + 1, sizeof(*s->items));
+	at = s->items;
+	for (size_t i = 0; i < s->binaries.n; i++) {
+		s->jobs[i].binary = &s->binaries.at[i];
+		s->jobs[i].items = at;
+		at += s->jobs[i].nitems;
+		s->nbusy += s->jobs[i].nitems > 0;
+	}
 }
 
-static void collect_items(struct symbolizer *s)
+/* The addresses of locations, which are in any order, go to their binaries. */
+static void fill_jobs(struct symbolizer *s)
 {
 	const struct profile *p = s->p;
 
-	s->items = mem_new((size_t)p->nlocations + 1, sizeof(*s->items));
+	for (size_t i = 0; i < s->binaries.n; i++)
+		s->jobs[i].nitems = 0;
 	for (uint32_t i = 0; i < p->nlocations; i++) {
 		const struct location *l = &p->locations[i];
-		uint32_t binary = l->mapping == NONE ? NONE : s->binaries.of[l->mapping];
+		uint32_t binary = binary_of(s, l);
 
 		if (binary == NONE)
 			continue;
-		s->items[s->nitems++] = (struct item){
-			.address = l->address - s->binaries.bias[l->mapping],
-			.binary = binary,
-			.location = i,
+		s->jobs[binary].items[s->jobs[binary].nitems++] = (struct sort_key){
+			.key = l->address - s->binaries.bias[l->mapping],
+			.thing = i,
 		};
 	}
-	sort_items(s);
 }
 
-/* Gives each binary its addresses. */
-static void make_jobs(struct symbolizer *s)
+static void sort_jobs(struct symbolizer *s)
 {
 	uint64_t *room = mem_new(s->nitems + 1, sizeof(*room));
 
-	s->jobs = mem_zeroed(s->binaries.n + 1, sizeof(*s->jobs));
-	for (size_t i = 0; i < s->nitems; i++) {
-		const struct item *item = &s->items[i];
-		struct job *job = &s->jobs[item->binary];
-
-		if (job->n && job->addresses[job->n - 1] == item->address)
-			continue;
-		if (job->n == 0) {
-			job->addresses = room + i;
-			s->nbusy++;
-		}
-		job->addresses[job->n++] = item->address;
-	}
 	s->jobs[s->binaries.n].addresses = room;
-	for (size_t i = 0; i < s->binaries.n; i++)
-		s->jobs[i].binary = &s->binaries.at[i];
+	for (size_t i = 0; i < s->binaries.n; i++) {
+		struct job *job = &s->jobs[i];
+
+		job->items = sort_keys(job->items, job->nitems, job->items + s->nitems);
+		job->addresses = room;
+		for (size_t k = 0; k < job->nitems; k++)
+			if (k == 0 || job->items[k].key != job->items[k - 1].key)
+				job->addresses[job->n++] = job->items[k].key;
+		room += job->n;
+	}
 }
 
 /* ------------------------------------------------------------------ looking */
@@ -280,28 +253,29 @@ static uint32_t *make_map(size_t n)
 }
 
 /* Finds out where in its table each location is: a walk, since both are in ascending order. */
-static void find_slots(struct symbolizer *s)
+static void find_slots_of(struct symbolizer *s, struct job *job)
 {
-	uint32_t at = 0, binary = NONE;
+	const struct frame_table *t = &job->found.table;
+	uint32_t at = 0;
 
-	s->slots = make_map(s->p->nlocations);
-	for (size_t i = 0; i < s->nitems; i++) {
-		const struct item *item = &s->items[i];
-		struct job *job = &s->jobs[item->binary];
-		const struct frame_table *t = &job->found.table;
+	for (size_t i = 0; i < job->nitems; i++) {
+		const struct sort_key *item = &job->items[i];
 
-		if (item->binary != binary)
-			at = 0;
-		binary = item->binary;
-		while (at < t->n && t->addresses[at] < item->address)
+		while (at < t->n && t->addresses[at] < item->key)
 			at++;
-		if (at < t->n && t->addresses[at] == item->address) {
-			job->nfound += i == 0 || item->binary != item[-1].binary ||
-				       item->address != item[-1].address;
-			s->slots[item->location] = at;
+		if (at < t->n && t->addresses[at] == item->key) {
+			job->nfound += i == 0 || item->key != item[-1].key;
+			s->slots[item->thing] = at;
 			s->nlines += t->first[at + 1] - t->first[at];
 		}
 	}
+}
+
+static void find_slots(struct symbolizer *s)
+{
+	s->slots = make_map(s->p->nlocations);
+	for (size_t i = 0; i < s->binaries.n; i++)
+		find_slots_of(s, &s->jobs[i]);
 }
 
 static void want_text(const struct job *job, uint32_t i)
@@ -360,17 +334,17 @@ static void want_all(struct symbolizer *s)
 {
 	for (size_t i = 0; i < s->binaries.n; i++) {
 		struct job *job = &s->jobs[i];
+		const struct frame_table *t = &job->found.table;
 
-		job->strings = make_map(job->found.table.ntexts);
-		if (job->nfound == job->found.table.n && job->found.table.ntexts)
-			memset(job->strings, 0, job->found.table.ntexts * sizeof(*job->strings));
-	}
-	for (size_t i = 0; i < s->nitems; i++) {
-		uint32_t slot = s->slots[s->items[i].location];
-		struct job *job = &s->jobs[s->items[i].binary];
+		job->strings = make_map(t->ntexts);
+		if (job->nfound == t->n && t->ntexts)
+			memset(job->strings, 0, t->ntexts * sizeof(*job->strings));
+		for (size_t k = 0; k < job->nitems && job->nfound != t->n; k++) {
+			uint32_t slot = s->slots[job->items[k].thing];
 
-		if (slot != NONE && job->nfound != job->found.table.n)
-			want_texts(job, slot);
+			if (slot != NONE)
+				want_texts(job, slot);
+		}
 	}
 }
 
@@ -532,8 +506,9 @@ int symbolize_locally(struct profile *p, const struct symbolize_options *o, bool
 	s.resolver =
 		(struct resolver){ .options = o, .server = fast ? NULL : o->server, .fast = fast };
 	binaries_find(&s.binaries, p, force, s.resolver.server, o->notify);
-	collect_items(&s);
 	make_jobs(&s);
+	fill_jobs(&s);
+	sort_jobs(&s);
 	do_jobs(&s);
 	if (s.nitems)
 		rc = apply(&s, err);
