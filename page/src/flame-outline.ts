@@ -7,8 +7,8 @@
 
 import { h } from "./dom";
 import type { Spot } from "./flame-draw";
-import type { Tree } from "./flame-data";
-import { percent } from "./numbers";
+import type { Sheet, Tree } from "./flame-data";
+import { counted, percent } from "./numbers";
 
 const AROUND = 12; // neighbours to either side, and callees
 const ABOVE = 40; // callers
@@ -103,4 +103,21 @@ export function spoken(tree: Tree, frame: number, name: string, total: number): 
 	if (hidden && frame >= tree.top) words.push(`${hidden} of them too narrow to draw`);
 	if (d.inlined[frame]) words.push("inlined");
 	return words.join(", ");
+}
+
+/** What a tip and the line below the picture say of a frame. */
+export function facts(sheet: Sheet, { tree, frame }: Spot): string[] {
+	const d = tree.data, total = sheet.data.total;
+	const sign = !d.more || !d.value[frame] ? "" : d.value[frame]! > 0 ? "+" : "-";
+	const facts = [`${d.text[frame]} (${sign}${percent(d.value[frame]!, total)})`];
+	const caller = tree.caller[frame]!;
+
+	if (d.before) facts.push(sheet.data.base ? `base ${d.before[frame]}, now ${d.after![frame]}` :
+		`grown ${d.after![frame]}, shrunk ${d.before[frame]}`);
+	if (d.self[frame]) facts.push(`self ${d.own[frame]} (${percent(d.self[frame]!, total)})`);
+	if (caller >= 0) facts.push(`${percent(tree.width[frame]!, tree.width[caller]!)} of its ${d.up ? "callee" : "caller"}`);
+	if (frame > tree.top && tree.top > 0) facts.push(`${percent(tree.width[frame]!, tree.total)} of what is shown`);
+	if (d.inlined[frame]) facts.push("inlined into its caller");
+	if (d.hidden[frame] && frame >= tree.top) facts.push(`${counted(d.hidden[frame]!, "callee")} too narrow to draw`);
+	return facts;
 }

@@ -9,7 +9,7 @@ import { type ColourBy, theme } from "./flame-colour";
 import { type Found, isHit, type Place, ROOT, Sheet, type Tree } from "./flame-data";
 import { type Look, Painter, ROW, Rows, type Spot } from "./flame-draw";
 import { type Action, openHelp, openMenu } from "./flame-menu";
-import { Outline, spoken } from "./flame-outline";
+import { facts, Outline, spoken } from "./flame-outline";
 import { ask, blank, quoted, read, type State, syncLinks, write } from "./flame-state";
 import { Tip } from "./flame-tip";
 import { counted, percent } from "./numbers";
@@ -26,6 +26,7 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 class View {
 	private readonly embedded: boolean; // one of several: the address is not about it
 	private readonly extra: Record<string, string>; // parameters of its own
+	private readonly pair: HTMLElement | null; // of two that are looked at together
 	private changed: Set<string> | null = null;
 	private state: State;
 	private sheet: Sheet | null = null;
@@ -66,6 +67,8 @@ class View {
 
 	constructor(private readonly root: HTMLElement) {
 		this.embedded = root.dataset["embedded"] !== undefined;
+		this.pair = root.closest<HTMLElement>(".pair");
+		this.pair?.addEventListener("looked", (e) => void this.follow(e as Parameters<View["follow"]>[0]));
 		this.extra = Object.fromEntries(new URLSearchParams(root.dataset["query"] ?? ""));
 		this.state = this.embedded ? { ...blank } : read();
 		const what = root.dataset["label"];
@@ -269,7 +272,22 @@ class View {
 	}
 
 	private remember(step: boolean): void {
+		const { zoom, pivot, search } = this.state;
+
 		if (!this.embedded) write(this.state, step);
+		this.pair?.dispatchEvent(new CustomEvent("looked", { detail: { by: this, zoom, pivot, search } }));
+	}
+
+	/** What the other of a pair looks at, unless they are not to go together. */
+	private async follow(e: CustomEvent<{ by: View } & Pick<State, "zoom" | "pivot" | "search">>): Promise<void> {
+		const { by, zoom, pivot, search } = e.detail;
+		const had = this.state;
+
+		if (by === this || this.pair?.dataset["apart"] !== undefined) return;
+		this.state = { ...had, zoom, pivot, search };
+		this.search.value = search;
+		if (had.zoom !== zoom || had.pivot !== pivot) await this.refresh(false);
+		else if (had.search !== search) await this.find();
 	}
 
 	/** What has not changed beyond chance is grey, as soon as that is known. */
@@ -474,35 +492,19 @@ class View {
 		else if (y + ROW > scrollTop + clientHeight) this.scroller.scrollTop = y + ROW - clientHeight;
 	}
 
-	private facts({ tree, frame }: Spot): string[] {
-		const d = tree.data, total = this.sheet!.data.total;
-		const sign = !d.more || !d.value[frame] ? "" : d.value[frame]! > 0 ? "+" : "-";
-		const facts = [`${d.text[frame]} (${sign}${percent(d.value[frame]!, total)})`];
-		const caller = tree.caller[frame]!;
-
-		if (d.before) facts.push(this.sheet!.data.base ? `base ${d.before[frame]}, now ${d.after![frame]}` :
-			`grown ${d.after![frame]}, shrunk ${d.before[frame]}`);
-		if (d.self[frame]) facts.push(`self ${d.own[frame]} (${percent(d.self[frame]!, total)})`);
-		if (caller >= 0) facts.push(`${percent(tree.width[frame]!, tree.width[caller]!)} of its ${d.up ? "callee" : "caller"}`);
-		if (frame > tree.top && tree.top > 0) facts.push(`${percent(tree.width[frame]!, tree.total)} of what is shown`);
-		if (d.inlined[frame]) facts.push("inlined into its caller");
-		if (d.hidden[frame] && frame >= tree.top) facts.push(`${counted(d.hidden[frame]!, "callee")} too narrow to draw`);
-		return facts;
-	}
-
 	private showDetail(spot: Spot | null): void {
 		if (!spot) {
 			this.detail.replaceChildren();
 			return;
 		}
-		this.detail.replaceChildren(h("span", {}, this.facts(spot).join(" · ")), " ", bdi(this.nameOf(spot).slice(0, 600), "flame-name"));
+		this.detail.replaceChildren(h("span", {}, facts(this.sheet!, spot).join(" · ")), " ", bdi(this.nameOf(spot).slice(0, 600), "flame-name"));
 	}
 
 	private showTip(spot: Spot, x: number, y: number): void {
 		const name = this.nameOf(spot);
 
 		this.tip.show([bdi(name.length > 600 ? `${name.slice(0, 600)}…` : name, "flame-name"),
-			...this.facts(spot).map((f) => h("div", {}, f))], x, y);
+			...facts(this.sheet!, spot).map((f) => h("div", {}, f))], x, y);
 	}
 
 	/** The name as the profile has it: what is sent is cut and made visible. */
@@ -533,7 +535,7 @@ class View {
 	}
 
 	/** Another report, or the same with another filter. */
-	private async follow(path: string, spot: Spot, param: string, add = false): Promise<void> {
+	private async leaveFor(path: string, spot: Spot, param: string, add = false): Promise<void> {
 		const params = new URLSearchParams(location.search);
 		const name = quoted((await this.fullName(spot)).slice(0, 1000));
 		const old = params.get(param);
@@ -550,12 +552,12 @@ class View {
 		if (is) actions.push(
 			{ label: "Callers and callees", key: "s", run: () => void this.pivot(spot) },
 			{ label: "Copy name", key: "c", run: () => void this.copy(spot) },
-			{ label: "Show source code", run: () => void this.follow("source", spot, "f") },
-			{ label: "Peek", run: () => void this.follow("peek", spot, "f") },
-			{ label: "Focus", run: () => void this.follow("", spot, "f") },
-			{ label: "Ignore", run: () => void this.follow("", spot, "i", true) },
-			{ label: "Hide", run: () => void this.follow("", spot, "h", true) },
-			{ label: "Show from", run: () => void this.follow("", spot, "sf") });
+			{ label: "Show source code", run: () => void this.leaveFor("source", spot, "f") },
+			{ label: "Peek", run: () => void this.leaveFor("peek", spot, "f") },
+			{ label: "Focus", run: () => void this.leaveFor("", spot, "f") },
+			{ label: "Ignore", run: () => void this.leaveFor("", spot, "i", true) },
+			{ label: "Hide", run: () => void this.leaveFor("", spot, "h", true) },
+			{ label: "Show from", run: () => void this.leaveFor("", spot, "sf") });
 		this.tip.hide();
 		openMenu(x, y, "Frame", actions, () => this.outline.focus());
 	}

@@ -116,6 +116,31 @@ test("the drawing of both has the colours of what changed, and each side its own
 	await shoot(page, "compare-drawings");
 });
 
+test("side by side, both zoom and search together, or each alone", async ({ page }) => {
+	await page.goto(`${changed}/compare`);
+	await page.waitForFunction(() => document.querySelectorAll('[data-view="flame"][data-ready]').length === 3);
+	const [before, after] = [1, 2].map((i) => page.locator(`.pair > :nth-child(${i}) [data-view="flame"]`));
+	const crumbs = async (side) => (await side.locator(".flame-crumbs").innerText()).replace(/\s/g, "");
+	const click = async (side, level) => {
+		const canvas = side.locator(".flame-space canvas");
+		await canvas.scrollIntoViewIfNeeded();
+		await canvas.click({ position: { x: 20, y: level * 20 + 10 } });
+	};
+	await click(before, 2);
+	await eventually(async () => assert.match(await crumbs(before), /caller/));
+	await eventually(async () => assert.equal(await crumbs(after), await crumbs(before)));
+	await before.locator("input[type=search]").fill("parse");
+	await eventually(async () => assert.match(await after.locator(".flame-matches").innerText(), /1 function/));
+	assert.ok(!page.url().includes("q=parse"));
+	await after.getByRole("button", { name: "Reset zoom" }).click();
+	await eventually(async () => assert.doesNotMatch(await crumbs(before), /caller/));
+	await page.getByLabel("zoom and search in both together").uncheck();
+	await click(after, 2);
+	await eventually(async () => assert.match(await crumbs(after), /caller/));
+	assert.doesNotMatch(await crumbs(before), /caller/);
+	assert.deepEqual(await complaints(page), []);
+});
+
 test("shares can be compared instead of amounts", async ({ page }) => {
 	await page.goto(`${changed}/compare`);
 	await page.click('nav[aria-label="Compared by"] >> text=shares');
