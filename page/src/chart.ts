@@ -15,7 +15,8 @@ const scales: Record<string, [number, string][]> = {
 export function formatIn(unit: string): Format {
 	return (value) => {
 		const [factor, name] = scales[unit]?.find(([f]) => Math.abs(value) >= f) ?? [1, ""];
-		const number = (value / factor).toFixed(2).replace(/\.?0+$/, "");
+		const scaled = value / factor;
+		const number = Math.abs(scaled) < 1 ? String(Number(scaled.toPrecision(2))) : scaled.toFixed(2).replace(/\.?0+$/, "");
 		return value === 0 ? "0" : number + name;
 	};
 }
@@ -23,7 +24,8 @@ export function formatIn(unit: string): Format {
 /** Steps of an axis that are round numbers of the unit. */
 function steps(unit: string): number[] {
 	if (unit === "bytes") return Array.from({ length: 50 }, (_, i) => 2 ** i);
-	return Array.from({ length: 45 }, (_, i) => [1, 2, 5][i % 3]! * 10 ** Math.floor(i / 3));
+	const least = unit === "processors" ? -4 : 0; // there are no parts of the others
+	return Array.from({ length: 45 }, (_, i) => Number(`${[1, 2, 5][i % 3]!}e${least + Math.floor(i / 3)}`));
 }
 
 export interface Line {
@@ -79,7 +81,7 @@ export function chart(element: HTMLElement, lines: Line[], unit: string, data: u
 		width: Math.max(element.clientWidth, 200),
 		height,
 		scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] }, ...more.scales },
-		axes: [{ ...axis, values: times(zone) }, { ...axis, size: 76, incrs: steps(unit), values: (_, all) => all.map(format) }],
+		axes: [{ ...axis, space: 70, values: times(zone) }, { ...axis, size: 76, incrs: steps(unit), values: (_, all) => all.map(format) }],
 		series: [{ value: (_, v) => (v == null ? "–" : new Date(v * 1000).toLocaleString("en-CA", { hour12: false, ...zone })) }, ...lines.map((line) => seriesOf(line, pick(line.colour), format))],
 		...(utc ? { tzDate: (ts: number) => uPlot.tzDate(new Date(ts * 1e3), "Etc/UTC") } : {}),
 		...rest,

@@ -108,7 +108,7 @@ class Chart {
 			const label = rate ? `${line.type}, as processors` : line.type;
 			element.setAttribute("role", "img");
 			element.setAttribute("aria-label", `${label} over time`);
-			this.plot = chart(element, [{ label, colour: "--less" }], rate ? "count" : line.unit, dataOf(line),
+			this.plot = chart(element, [{ label, colour: "--less" }], rate ? "processors" : line.unit, dataOf(line),
 				this.options(), true);
 		} else {
 			this.plot.setData(dataOf(line));
