@@ -302,6 +302,14 @@ void profile_encode(const struct profile *p, struct out *o)
 	free(e.w.p);
 }
 
+/* About how long the message is going to be: room that is not used costs nothing. */
+static size_t expected_size(const struct profile *p)
+{
+	enum { PER_ENTRY = 4, PER_VALUE = 5, PER_SAMPLE = 24 };
+
+	return p->nstacks * PER_ENTRY + p->nsamples * (p->ntypes * PER_VALUE + PER_SAMPLE);
+}
+
 void profile_write(const struct profile *p, struct out *o)
 {
 	struct libdeflate_compressor *c = libdeflate_alloc_compressor(GZIP_LEVEL);
@@ -310,6 +318,7 @@ void profile_write(const struct profile *p, struct out *o)
 	size_t bound = 0;
 
 	out_init(&plain, 0);
+	out_reserve(&plain, expected_size(p));
 	profile_encode(p, &plain);
 	if (c && !plain.error) {
 		bound = libdeflate_gzip_compress_bound(c, plain.n);
