@@ -303,17 +303,23 @@ def t_versions_of_a_symbol_are_one_name():
         source, script = path.with_suffix(".c"), path.with_suffix(".map")
         source.write_text("int old_call(int x) { return x * 3; }\n"
                           "extern int new_call(int) __attribute__((alias(\"old_call\")));\n"
-                          "__asm__(\".symver old_call,call@V1\");\n__asm__(\".symver new_call,call@@V2\");\n")
-        script.write_text("V1 { global: call; local: *; };\nV2 { global: call; } V1;\n")
+                          "__asm__(\".symver old_call,call@VERSION_1\");\n__asm__(\".symver new_call,call@@VERSION_2\");\n")
+        script.write_text("VERSION_1 { global: call; local: *; };\nVERSION_2 { global: call; } VERSION_1;\n")
         cc = shutil.which("gcc")
         if not cc:
             raise Skip("no C compiler")
-        run(cc, "-O1", "-shared", "-fPIC", "-nostdlib", f"-Wl,--version-script={script}", source, "-o", path)
+        run(cc, "-g", "-O1", "-shared", "-fPIC", "-nostdlib", f"-Wl,--version-script={script}", source, "-o", path)
+        shutil.copy(path, path.with_name("whole.so"))
         run("strip", path)
     path = made("libversions.so", make)
     start, _ = symbols(path)["call"]
     out, _ = sonde("-disasm", "call", native_profile(path, [start]))
     assert "ROUTINE ======================== call\n" in out and "AKA" not in out, out
+    # The table that was stripped has names with versions; what instructions are from has none.
+    out, _ = sonde("-disasm", "call", native_profile(path.with_name("whole.so"), [start]))
+    names = re.findall(r"(?:ROUTINE|AKA) =+ (.*)", out)
+    assert {"call@VERSION_1", "call@@VERSION_2"} <= set(names) and len(names) == len(set(names)), out
+    assert re.search(r";call libversions\.c:1\s*$", out, re.M), out
 
 
 def t_inlined_calls_are_named():

@@ -257,7 +257,8 @@ static struct place place_of(struct finder *f, const struct elf_frame *frame, bo
 	struct str function = STR("");
 
 	if (!is_go && in->file.n)
-		function = demangle_name(in->name, DEMANGLE_DEFAULT, &f->a->arena);
+		function = demangle_name(demangle_unversioned(in->name), DEMANGLE_DEFAULT,
+					 &f->a->arena);
 	return (struct place){ function, in->file, frame->line };
 }
 

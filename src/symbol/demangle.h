@@ -40,4 +40,12 @@ void profile_demangle(struct profile *p, bool force, enum demangle_mode mode);
  */
 struct str demangle_name(struct str name, enum demangle_mode mode, struct arena *a);
 
+/* A name without the version that linkers put behind those of libraries: "write@@GLIBC_2.2.5". */
+static inline struct str demangle_unversioned(struct str name)
+{
+	const char *at = name.n > 1 ? memchr(name.p + 1, '@', name.n - 1) : NULL;
+
+	return at ? (struct str){ name.p, (size_t)(at - name.p) } : name;
+}
+
 #endif /* SYMBOL_DEMANGLE_H */

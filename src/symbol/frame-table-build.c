@@ -144,14 +144,6 @@ static uint32_t function_number(struct builder *b, struct table_function f)
 	return (uint32_t)b->nfunctions - 1;
 }
 
-/* Without the version that linkers put behind the names of libraries: "write@@GLIBC_2.2.5". */
-static struct str without_version(struct str name)
-{
-	const char *at = name.n > 1 ? memchr(name.p + 1, '@', name.n - 1) : NULL;
-
-	return at ? (struct str){ name.p, (size_t)(at - name.p) } : name;
-}
-
 /* ------------------------------------------------------------------ frames */
 
 static void add_address(struct builder *b, uint64_t address)
@@ -246,7 +238,7 @@ static void name_some(int part, void *ctx)
 			prefetch_text(b->fresh[i + ahead]->name);
 		c->file = f->file;
 		c->start_line = f->start_line;
-		c->name = f->name.n ? without_version(f->name) : STR("");
+		c->name = f->name.n ? demangle_unversioned(f->name) : STR("");
 		c->name_hash = hash_text(c->name);
 		c->readable = demangle_name(c->name, DEMANGLE_DEFAULT, &b->arenas[part]);
 		c->readable_hash = hash_text(c->readable);
