@@ -31,7 +31,8 @@ from writer import Profile, message, number, numbers, squeeze, varint  # noqa: E
 SONDE = pathlib.Path(sys.argv[sys.argv.index("--sonde") + 1]).resolve()
 SANITIZED = "--sanitized" in sys.argv
 MEMORY = 1 << 30
-SECONDS = 60 if SANITIZED else 20
+SECONDS = 60 if SANITIZED else 20  # of a processor
+HANGS = 600  # seconds, after which nobody can be waiting for a processor only
 REPORTS = ["-top", "-raw", "-traces", "-dot", "-tags", "-tree", "-proto", "-callgrind", "-peek=.", "-list=.",
            "-topproto", "-comments", "-top -mean -sample_index=0", "-tree -call_tree -lines", "-dot -call_tree",
            "-top -json", "-folded", "-disasm=.", "-weblist=. -output=/dev/stdout"]
@@ -233,6 +234,7 @@ GROUPS = [truncated, flipped, mutated, noise, not_profiles, crafted, legacy]
 def limits():
     if not SANITIZED:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -241,7 +243,7 @@ def run(args, where, **kw):
            "ASAN_OPTIONS": "exitcode=99:detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
     kw = {"stdout": subprocess.DEVNULL, "stdin": subprocess.DEVNULL, "preexec_fn": limits, **kw}
     try:
-        r = subprocess.run([SONDE, *args], cwd=where, env=env, timeout=SECONDS, stderr=subprocess.PIPE, **kw)
+        r = subprocess.run([SONDE, *args], cwd=where, env=env, timeout=HANGS, stderr=subprocess.PIPE, **kw)
         return r.returncode, r.stderr.decode(errors="replace"), r.stdout
     except subprocess.TimeoutExpired:
         return "timeout", "", b""
