@@ -25,9 +25,9 @@ bool stamp_parse(struct str name, int64_t *seconds)
 	memcpy(text, name.p, name.n);
 	text[name.n] = '\0';
 	end = strptime(text, STAMP_FORMAT, &tm);
-	if (!end || *end)
+	if (end != text + name.n)
 		end = strptime(text, STAMP_FORMAT_PLAIN, &tm);
-	if (!end || *end)
+	if (end != text + name.n)
 		return false;
 	*seconds = (int64_t)timegm(&tm);
 	return true;
