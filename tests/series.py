@@ -9,6 +9,7 @@ SPDX-License-Identifier: Apache-2.0
 import datetime
 import gzip
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import time
 
+from kube_server import Cluster
 from tap import LIMIT, SONDE, TMP, Profile, main
 from web import ask, serving
 
@@ -165,22 +167,46 @@ def t_hostile_names_are_only_names():
         assert "store.grow" in ask(port, f"/ui/{link}top")[2]
 
 
+# A real cluster may have other dumps.
+DUMPED = f"shop-{os.getpid()}"
+
+
+def fill_store(where, env=None):
+    for i in range(4):
+        (TMP / "dump").write_bytes(heap(i))
+        subprocess.run([str(pathlib.Path(SONDE).parent / "sonded"), "store", "--to", where, "--prefix", DUMPED,
+                        str(TMP / "dump")], check=True, timeout=LIMIT, capture_output=True, env=env)
+
+
+def check_store(where, env=None):
+    with serving(where, env=env) as port:
+        s = read(port, f"?c={DUMPED}")
+        points = s["lines"][0]["points"]
+        assert s["component"] == DUMPED and len(points) == 4 and all(v > 0 for _, v, _ in points), s
+        top = ask(port, f"/ui/of/{DUMPED}:heap:{points[0][0]}/top")[2]
+        assert "store.grow" in top
+        pair = f"/ui/of/{DUMPED}:heap:{points[0][0]}~{points[3][0]}/compare.json"
+        assert json.loads(ask(port, pair)[2])["total"]["delta"] > 0
+
+
 def t_a_store_of_dumps_is_a_series():
     store = TMP / "store"
     store.mkdir()
-    for i in range(4):
-        (TMP / "dump").write_bytes(heap(i))
-        subprocess.run([str(pathlib.Path(SONDE).parent / "sonded"), "store", "--to", f"dir:{store}", "--prefix", "shop",
-                        str(TMP / "dump")], check=True, timeout=LIMIT, capture_output=True)
-    for where in (store, f"dir:{store}"):
-        with serving(where) as port:
-            s = read(port)
-            points = s["lines"][0]["points"]
-            assert s["component"] == "shop" and len(points) == 4 and all(v > 0 for _, v, _ in points), s
-            top = ask(port, f"/ui/of/shop:heap:{points[0][0]}/top")[2]
-            assert "store.grow" in top
-            pair = f"/ui/of/shop:heap:{points[0][0]}~{points[3][0]}/compare.json"
-            assert json.loads(ask(port, pair)[2])["total"]["delta"] > 0
+    fill_store(f"dir:{store}")
+    check_store(store)
+    check_store(f"dir:{store}")
+
+
+def t_dumps_in_secrets_are_a_series():
+    cluster = Cluster()
+    env = cluster.environment()
+    try:
+        fill_store("kube:", env)
+        check_store("kube:", env)
+        check_store(f"kube:{cluster.namespace}", env)
+    finally:
+        subprocess.run([SONDE, "dumps", "--store", "kube:", "rm", DUMPED], env=env, check=True, timeout=LIMIT)
+        cluster.close()
 
 
 if __name__ == "__main__":
