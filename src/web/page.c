@@ -290,7 +290,7 @@ static void put_columns(struct out *o, const char *chosen)
 		{ "Name", "The function; inlined: the compiler put it into its callers" },
 	};
 
-	out_text(o, "<div class=\"table\" tabindex=\"0\"><table data-view=\"table\"");
+	out_text(o, "<div class=\"table\" tabindex=\"0\"><table class=\"top\" data-view=\"table\"");
 	if (chosen)
 		out_printf(o, " data-choose=\"%s\"", chosen);
 	out_text(o, "><thead><tr>");
