@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct file_bytes copy(const void *p, size_t n)
 {
-	struct file_bytes b = { malloc(n ? n : 1), n, false };
+	struct file_bytes b = { .p = malloc(n ? n : 1), .n = n };
 
 	if (n)
 		memcpy(b.p, p, n);
@@ -61,14 +61,14 @@ static void check_round_trip(const uint8_t *data, size_t size)
 {
 	struct libdeflate_compressor *c = libdeflate_alloc_compressor(1);
 	size_t room = libdeflate_gzip_compress_bound(c, size);
-	struct file_bytes gz = { malloc(room), 0, false }, zst;
+	struct file_bytes gz = { .p = malloc(room) }, zst;
 
 	gz.n = libdeflate_gzip_compress(c, data, size, gz.p, room);
 	libdeflate_free_compressor(c);
 	check_same(&gz, data, size);
 
 	room = ZSTD_compressBound(size);
-	zst = (struct file_bytes){ malloc(room), 0, false };
+	zst = (struct file_bytes){ .p = malloc(room) };
 	zst.n = ZSTD_compress(zst.p, room, data, size, 1);
 	check_same(&zst, data, size);
 }

@@ -76,7 +76,7 @@ static void start(void **state)
 
 static int unpack_made(size_t max, struct file_bytes *b, struct err *err)
 {
-	*b = (struct file_bytes){ malloc(made.n + 1), made.n, false };
+	*b = (struct file_bytes){ .p = malloc(made.n + 1), .n = made.n };
 	memcpy(b->p, made.p, made.n);
 	return unpack(b, max, NULL, NULL, err);
 }

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/scratch.h"
+#include "base/window.h"
 #include "base/xalloc.h"
 
 #include <errno.h>
@@ -16,6 +17,12 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+enum {
+	SOME = 64 << 10, /* room for a file of unknown size, at first */
+	LARGE = 4 << 20, /* from here on it pays to have */
+	HUGE_PAGE = 2 << 20,
+};
+
 static int failed(struct err *err, const char *what, const char *path, int code)
 {
 	char why[128];
@@ -23,10 +30,47 @@ static int failed(struct err *err, const char *what, const char *path, int code)
 	return err_set(err, code, "%s %s: %s", what, path, errno_text(-code, why, sizeof(why)));
 }
 
-static int read_stream(int fd, const char *name, size_t max, struct file_bytes *b, struct err *err)
+/* Room for a file: with huge pages where it is large, since faults then take most of the time. */
+static char *new_room(size_t n)
 {
-	size_t cap = 64 << 10, n = 0;
-	AUTO(freep) char *p = malloc(cap);
+	size_t size = (n + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+	char *p;
+
+	if (n < LARGE || size < n)
+		return malloc(n);
+	p = aligned_alloc(HUGE_PAGE, size);
+	if (p)
+		(void)madvise(p, size, MADV_HUGEPAGE);
+	return p;
+}
+
+/* Where the bytes come from. */
+struct origin {
+	int fd;
+	bool regular; /* read from its beginning, whatever has been done with the descriptor */
+	size_t size;  /* how many bytes there are likely to be */
+};
+
+static struct origin look_at(int fd)
+{
+	struct origin o = { .fd = fd };
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+		o = (struct origin){ fd, true, (size_t)st.st_size };
+	return o;
+}
+
+static ssize_t read_some(const struct origin *o, char *p, size_t n, size_t at)
+{
+	return o->regular ? pread(o->fd, p, n, (off_t)at) : read(o->fd, p, n);
+}
+
+static int read_all(const struct origin *o, const char *name, size_t max, struct file_bytes *b,
+		    struct err *err)
+{
+	size_t cap = o->regular ? o->size + 1 : SOME, n = 0; /* one more, to see the end */
+	AUTO(freep) char *p = new_room(cap);
 	ssize_t got = 1;
 
 	if (!p)
@@ -40,7 +84,7 @@ static int read_stream(int fd, const char *name, size_t max, struct file_bytes *
 			p = more;
 			cap *= 2;
 		}
-		got = read(fd, p + n, cap - n);
+		got = read_some(o, p + n, cap - n, n);
 		if (got < 0 && errno != EINTR)
 			return failed(err, "read", name, -errno);
 		n += got > 0 ? (size_t)got : 0;
@@ -53,19 +97,50 @@ static int read_stream(int fd, const char *name, size_t max, struct file_bytes *
 
 int file_read_fd(int fd, const char *name, size_t max, struct file_bytes *b, struct err *err)
 {
-	struct stat st;
-	void *p;
+	struct origin o = look_at(fd);
 
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
-		if ((size_t)st.st_size > max)
-			return failed(err, "read", name, -EFBIG);
-		p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
-		if (p != MAP_FAILED) {
-			*b = (struct file_bytes){ p, (size_t)st.st_size, true };
-			return 0;
-		}
-	}
-	return read_stream(fd, name, max, b, err);
+	if (o.size > max)
+		return failed(err, "read", name, -EFBIG);
+	return read_all(&o, name, max, b, err);
+}
+
+int file_map_fd(int fd, const char *name, size_t max, struct file_bytes *b, struct err *err)
+{
+	struct origin o = look_at(fd);
+	struct window *w;
+
+	if (o.size > max)
+		return failed(err, "read", name, -EFBIG);
+	w = o.regular ? window_open(fd, o.size, true) : NULL;
+	if (!w)
+		return read_all(&o, name, max, b, err);
+	*b = (struct file_bytes){ window_bytes(w), o.size, true, w };
+	return 0;
+}
+
+int file_bytes_check(const struct file_bytes *b, const char *name, struct err *err)
+{
+	return window_check(b->window, name, err);
+}
+
+int file_bytes_own(struct file_bytes *b, const char *name, struct err *err)
+{
+	AUTO(freep) char *p = NULL;
+	size_t n = b->n;
+	int rc;
+
+	if (!b->window)
+		return 0;
+	p = new_room(n);
+	if (!p)
+		return failed(err, "read", name, -ENOMEM);
+	memcpy(p, b->p, n);
+	rc = file_bytes_check(b, name, err);
+	if (rc)
+		return rc;
+	file_bytes_release(b);
+	*b = (struct file_bytes){ .p = TAKE(p), .n = n };
+	return 0;
 }
 
 int file_read(const char *path, size_t max, struct file_bytes *b, struct err *err)
@@ -77,9 +152,20 @@ int file_read(const char *path, size_t max, struct file_bytes *b, struct err *er
 	return file_read_fd(fd, path, max, b, err);
 }
 
+int file_map(const char *path, size_t max, struct file_bytes *b, struct err *err)
+{
+	AUTO(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return failed(err, "open", path, -errno);
+	return file_map_fd(fd, path, max, b, err);
+}
+
 void file_bytes_release(struct file_bytes *b)
 {
-	if (b->mapped)
+	if (b->window)
+		window_close(b->window);
+	else if (b->mapped)
 		munmap(b->p, b->n);
 	else
 		free(b->p);

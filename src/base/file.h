@@ -12,12 +12,14 @@
 #include <stdbool.h>
 
 struct err;
+struct window;
 
-/* The bytes of a file: mapped where that is possible, read where it is not (a pipe). */
+/* The bytes of a file. */
 struct file_bytes {
 	char *p;
 	size_t n;
-	bool mapped; /* private */
+	bool mapped;           /* private, as what follows: from mmap(), not from malloc() */
+	struct window *window; /* of file_map_fd(), or NULL */
 };
 
 /*
@@ -29,6 +31,18 @@ int file_read(const char *path, size_t max, struct file_bytes *out, struct err *
 /* The same for an open descriptor; 'name' is for the message.  The descriptor stays open. */
 int file_read_fd(int fd, const char *name, size_t max, struct file_bytes *out, struct err *err);
 void file_bytes_release(struct file_bytes *b);
+
+/*
+ * file_map() and file_map_fd() are the same without a copy, where the file can be mapped.  For
+ * files that are large, or that little is looked at of, and only for readers that look at no byte
+ * twice: base/window.h says why.  When all has been read, file_bytes_check() is 0, or -EIO and a
+ * sentence if the file became shorter meanwhile.  file_bytes_own() makes it a copy after all, or
+ * fails as file_bytes_check() does; bytes that are not mapped stay where they are.
+ */
+int file_map(const char *path, size_t max, struct file_bytes *out, struct err *err);
+int file_map_fd(int fd, const char *name, size_t max, struct file_bytes *out, struct err *err);
+int file_bytes_check(const struct file_bytes *b, const char *name, struct err *err);
+int file_bytes_own(struct file_bytes *b, const char *name, struct err *err);
 
 /*
  * A file that appears whole or not at all: bytes go to a temporary file in the same folder,

@@ -341,6 +341,17 @@ void debug_release(struct debug_file *d)
 	free(d->mini_bytes);
 }
 
+int debug_check(const struct debug_file *d, struct err *err)
+{
+	const struct elf_file *files[] = { d->main.f, d->split.f, d->alt.f };
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < sizeof(files) / sizeof(files[0]); i++)
+		if (files[i])
+			rc = elf_check(files[i], err);
+	return rc;
+}
+
 /* ------------------------------------------------------------------ names of functions */
 
 void debug_read_symbols(struct debug_file *d)

@@ -15,6 +15,7 @@
 
 struct elf_file;
 struct elf_search;
+struct err;
 
 /* One of the files, and its DWARF. */
 struct debug_part {
@@ -40,6 +41,9 @@ struct debug_file {
  */
 void debug_open(struct debug_file *d, struct elf_file *f, const struct elf_search *search);
 void debug_release(struct debug_file *d);
+
+/* elf_check() of all of its files. */
+int debug_check(const struct debug_file *d, struct err *err);
 
 /* Reads the names of functions. */
 void debug_read_symbols(struct debug_file *d);

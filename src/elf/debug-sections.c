@@ -61,7 +61,7 @@ void image_release(struct image *im)
 {
 	for (size_t i = 0; i < im->ninflated; i++)
 		free(im->inflated[i]);
-	if (im->f && im->f->mapped && im->n >= FORGET_ALONE)
+	if (im->f && im->f->window && im->n >= FORGET_ALONE)
 		par_run(par_width(), forget_some, im);
 	*im = (struct image){ 0 };
 }

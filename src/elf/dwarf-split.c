@@ -188,6 +188,11 @@ void split_open(struct split_unit *s, struct dwarf_unit *skeleton, const char *p
 		*s = (struct split_unit){ .unit = skeleton, .missing = true };
 }
 
+bool split_is_cut(const struct split_unit *s)
+{
+	return s->file && elf_check(s->file, NULL) < 0;
+}
+
 void split_close(struct split_unit *s)
 {
 	free(s->dwarf.units);

@@ -29,4 +29,7 @@ void split_open(struct split_unit *s, struct dwarf_unit *skeleton, const char *p
 		struct dwarf_reader *r);
 void split_close(struct split_unit *s);
 
+/* Whether the file became shorter while it was read. */
+bool split_is_cut(const struct split_unit *s);
+
 #endif /* ELF_DWARF_SPLIT_H */

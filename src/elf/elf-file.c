@@ -10,13 +10,13 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/window.h"
 #include "base/xalloc.h"
 #include "elf/libelf-calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -243,16 +243,17 @@ int elf_open_memory(const void *bytes, size_t n, const char *path, struct elf_fi
 
 const uint8_t *elf_bytes(struct elf_file *f)
 {
-	void *p;
-
 	if (f->bytes)
 		return f->bytes;
-	p = mmap(NULL, f->size, PROT_READ, MAP_PRIVATE, f->fd, 0);
-	if (p == MAP_FAILED)
-		return NULL;
-	f->bytes = p;
-	f->mapped = true;
-	return p;
+	f->window = window_open(f->fd, f->size, false);
+	if (f->window)
+		f->bytes = window_bytes(f->window);
+	return f->bytes;
+}
+
+int elf_check(const struct elf_file *f, struct err *err)
+{
+	return window_check(f->window, f->path, err);
 }
 
 void elf_close(struct elf_file *f)
@@ -261,8 +262,7 @@ void elf_close(struct elf_file *f)
 		return;
 	if (f->elf)
 		f->calls->elf_end(f->elf);
-	if (f->mapped)
-		munmap((void *)f->bytes, f->size);
+	window_close(f->window);
 	if (f->fd >= 0)
 		close(f->fd);
 	free(f->path);

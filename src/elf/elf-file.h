@@ -18,6 +18,7 @@
 
 struct err;
 struct libelf_calls;
+struct window;
 
 /* A part of the file that is loaded into memory (PT_LOAD). */
 struct elf_segment {
@@ -44,9 +45,9 @@ struct elf_file {
 	bool has_symbols;                 /* private: they have been read */
 	const struct libelf_calls *calls; /* private, as all that follows */
 	struct Elf *elf;
-	const uint8_t *bytes; /* of elf_open_memory() or elf_bytes(), or NULL */
-	bool mapped;          /* they are ours */
-	size_t size;          /* of the file, in bytes */
+	const uint8_t *bytes;  /* of elf_open_memory() or elf_bytes(), or NULL */
+	struct window *window; /* they are its, or NULL */
+	size_t size;           /* of the file, in bytes */
 	int fd;
 };
 
@@ -67,10 +68,13 @@ int elf_open_memory(const void *bytes, size_t n, const char *path, struct elf_fi
 		    struct err *err);
 
 /*
- * All bytes of the file, mapped: NULL if that cannot be done.  They live as long as the file.  One
- * that shrinks while we look at it kills us, so this is for files that much is read from.
+ * All bytes of the file, mapped: NULL if that cannot be done.  They live as long as the file.  They
+ * turn into zeros where it becomes shorter (base/window.h): ask elf_check() before believing them.
  */
 const uint8_t *elf_bytes(struct elf_file *f);
+
+/* 0 while elf_bytes() are those of the file; else -EIO and a sentence. */
+int elf_check(const struct elf_file *f, struct err *err);
 
 /* NULL is allowed. */
 void elf_close(struct elf_file *f);

@@ -405,6 +405,17 @@ static void make_room(struct worker *w, size_t n)
 	memset(w->places, 0, n * sizeof(*w->places));
 }
 
+/* Of a file that was cut short nothing is to be believed: it could as well be missing. */
+static void note_missing(struct worker *w, const struct split_unit *split,
+			 const struct dwarf_unit *unit)
+{
+	if (!split->missing && !split_is_cut(split))
+		return;
+	w->nmissing++;
+	if (!w->missing)
+		w->missing = unit; /* tasks are in the order of units */
+}
+
 static void do_task(struct resolver *s, int worker, const struct task *t)
 {
 	struct worker *w = &s->workers[worker];
@@ -418,9 +429,6 @@ static void do_task(struct resolver *s, int worker, const struct task *t)
 		dwarf_read_lines(&w->r, t->unit, addresses, t->n, &w->lines, w->places);
 	split_open(&split, t->unit, s->debug->dwarf_path, &w->r);
 	w->copies = split.unit != t->unit;
-	w->nmissing += split.missing;
-	if (split.missing && !w->missing)
-		w->missing = t->unit; /* tasks are in the order of units */
 	dwarf_read_scopes(&w->r, split.unit, addresses, t->n, &w->scopes, w->innermost);
 	if (w->nknown > REMEMBERED_MAX)
 		forget(w);
@@ -431,6 +439,7 @@ static void do_task(struct resolver *s, int worker, const struct task *t)
 		s->at[s->order[t->first + i]] = add_frames(w, w->innermost[i], &w->places[i]);
 	if (w->copies)
 		forget(w); /* what they are known by goes with the file */
+	note_missing(w, &split, t->unit);
 	split_close(&split);
 }
 
@@ -672,6 +681,11 @@ int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint6
 	free(s.by_unit);
 	free(moved);
 	return 0;
+}
+
+int elf_frames_check(const struct elf_frames *f, struct err *err)
+{
+	return f->debug ? debug_check(f->debug, err) : 0;
 }
 
 void elf_frames_release(struct elf_frames *f)

@@ -75,6 +75,8 @@ struct elf_search {
  */
 int elf_resolve(struct elf_file *f, const struct elf_search *search, const uint64_t *addresses,
 		size_t n, struct elf_frames *out, struct err *err);
+/* 0 if all files that names are in were whole until now; else -EIO and a sentence. */
+int elf_frames_check(const struct elf_frames *f, struct err *err);
 void elf_frames_release(struct elf_frames *f);
 
 #endif /* ELF_ELF_LINES_H */

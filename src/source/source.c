@@ -192,7 +192,7 @@ static int read_file(const struct source_request *rq, struct source_bytes *out, 
 		return perfdata_read(rq, &out->bytes, err);
 	if (regular && st.st_size >= PROGRESS_FROM && (size_t)st.st_size <= rq->max)
 		rc = read_ahead(rq, fd, (size_t)st.st_size, err);
-	return rc ? rc : file_read_fd(fd, rq->source, rq->max, &out->bytes, err);
+	return rc ? rc : file_map_fd(fd, rq->source, rq->max, &out->bytes, err);
 }
 
 static bool exists(const char *path)
@@ -209,7 +209,7 @@ static int read_any(const struct source_request *rq, struct arena *a, struct sou
 	int rc;
 
 	if (strcmp(rq->source, "-") == 0)
-		return file_read_fd(STDIN_FILENO, "-", rq->max, &out->bytes, err);
+		return file_map_fd(STDIN_FILENO, "-", rq->max, &out->bytes, err);
 	if (exists(rq->source))
 		return read_file(rq, out, err);
 	if (cluster_is(rq->source))
@@ -236,6 +236,10 @@ int source_read(const struct source_request *rq, struct source_bytes *out, struc
 	arena_release(&a);
 	if (rc == 0)
 		rc = unpack(&b.bytes, full.max, full.watcher, full.notify, err);
+	if (rc) /* perhaps this is why */
+		(void)file_bytes_check(&b.bytes, rq->source, err);
+	else /* of a profile that is not packed, bytes are looked at more than once */
+		rc = file_bytes_own(&b.bytes, rq->source, err);
 	if (rc)
 		source_bytes_release(&b);
 	else

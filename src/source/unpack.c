@@ -126,11 +126,11 @@ static struct file_bytes settle(struct sink *s)
 	size_t used = round_up(s->n, PAGE);
 
 	if (s->heap)
-		return (struct file_bytes){ s->p, s->n, false };
+		return (struct file_bytes){ .p = s->p, .n = s->n };
 
 	if (used < s->size)
 		munmap(s->p + used, s->size - used);
-	return (struct file_bytes){ used ? s->p : NULL, s->n, used > 0 };
+	return (struct file_bytes){ .p = used ? s->p : NULL, .n = s->n, .mapped = used > 0 };
 }
 
 static int broken(struct err *err, const char *why)
@@ -405,6 +405,8 @@ int unpack(struct file_bytes *b, size_t max, struct unpack_watcher *w, struct no
 		return 0;
 	if (b->n >= PROGRESS_FROM)
 		notify_progress(n, NULL, 0, 0, NULL);
+	if (rc == 0) /* not everything that is packed has a checksum */
+		rc = file_bytes_check(b, "profile", err);
 	if (rc) {
 		if (s.watched)
 			w->lost(w);

@@ -35,6 +35,7 @@ struct unpack_watcher {
  *	-EBADMSG	truncated, or not what its first bytes promise
  *	-EFBIG		the content is larger than 'max' bytes
  *	-ENOMEM		there is no memory for it
+ *	-EIO		the file became shorter meanwhile; file_bytes_check() says so, too
  *
  * Memory: never more than the content, nor than 'max', beside the input.  Time is linear.
  * 'n' learns of progress on large input.  Any thread may call it.  'w' may be NULL; it is not

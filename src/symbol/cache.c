@@ -20,7 +20,7 @@ int cache_load(const char *folder, const char *name, struct file_bytes *bytes,
 	       struct frame_table *t)
 {
 	AUTO(freep) char *path = mem_printf("%s/%s", folder, name);
-	int rc = file_read(path, FILE_MAX, bytes, NULL);
+	int rc = file_map(path, FILE_MAX, bytes, NULL);
 
 	if (rc)
 		return rc;

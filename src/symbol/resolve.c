@@ -219,6 +219,10 @@ static int extend(struct resolver *r, struct elf_file *f, const uint64_t *missin
 	if (rc == 0)
 		rc = frame_table_build(&out->table, missing, &fresh, &out->made, err);
 	if (rc == 0)
+		rc = elf_frames_check(&fresh, err);
+	if (rc)
+		out_release(&out->made);
+	if (rc == 0)
 		frame_table_view(out_view(&out->made), &out->table);
 	if (rc == 0 && out->name && q.asked == q.answered && fresh.nmissing == 0)
 		par_start(&out->storing, store, out);

@@ -173,7 +173,7 @@ static int check_program(const char *path, const struct image *lib, int scripts,
 	struct image im;
 	int rc = check_rights(path, err);
 
-	if (rc || file_read(path, SIZE_MAX / 2, &b, NULL))
+	if (rc || file_map(path, SIZE_MAX / 2, &b, NULL))
 		return rc;
 	if (image_open(&im, (struct str){ b.p, b.n }))
 		rc = check_image(path, &im, lib, err);
@@ -187,7 +187,7 @@ int preloadable(const char *path, const char *library, struct err *err)
 {
 	struct file_bytes b;
 	struct image lib;
-	int rc = file_read(library, SIZE_MAX / 2, &b, err);
+	int rc = file_map(library, SIZE_MAX / 2, &b, err);
 
 	if (rc)
 		return rc;
