@@ -479,6 +479,10 @@ def t_a_cache_that_cannot_be_written_is_said_once():
     # No home, no cache, no complaint.
     assert sonde("-raw", at, env={"HOME": str(TMP / "nobody")}) == (want, "")
     assert not (TMP / "nobody").exists()
+    # A folder that was asked for and cannot be made is another matter.
+    out, err = sonde("-raw", at, env=home.env | {"XDG_CACHE_HOME": "/proc/nope"})
+    assert out == want and err.count("\n") == 1, err
+    assert err.startswith("names are not kept for the next time: open /proc/nope/sonde/symbols/"), err
 
 
 def t_the_cache_folder_can_be_elsewhere():

@@ -264,7 +264,7 @@ struct file_bytes resolved_take(struct resolved *r)
 void resolved_release(struct resolved *r)
 {
 	par_wait(&r->storing);
-	if (r->stored < 0 && r->stored != -ENOENT && !atomic_exchange(&r->resolver->warned, true))
+	if (r->stored < 0 && !atomic_exchange(&r->resolver->warned, true))
 		notify_warn(r->resolver->options->notify,
 			    "names are not kept for the next time: %s", r->why.msg);
 	file_bytes_release(&r->cached);

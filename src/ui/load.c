@@ -489,7 +489,10 @@ static void add_comment(struct profile *p, const char *comment)
 	p->comments = comments;
 }
 
-/* Where names are kept from run to run: NULL if nowhere; the caller frees it. */
+/*
+ * Where names are kept from run to run: NULL if nowhere; the caller frees it.  Who has no home, as
+ * a service, has no cache and hears no complaint; a folder that was asked for is another matter.
+ */
 static char *cache_folder(const struct source_options *so)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -498,7 +501,9 @@ static char *cache_folder(const struct source_options *so)
 		return NULL;
 	if (cache && *cache == '/')
 		return mem_printf("%s/sonde/symbols", cache);
-	return home && *home == '/' ? mem_printf("%s/.cache/sonde/symbols", home) : NULL;
+	if (!home || *home != '/' || access(home, F_OK) != 0)
+		return NULL;
+	return mem_printf("%s/.cache/sonde/symbols", home);
 }
 
 static int symbolize(const struct source_options *so, struct harvest *h, struct notify *n,
