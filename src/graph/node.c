@@ -184,6 +184,8 @@ static void add_frames(struct maker *m, const struct location *l, uint32_t *fram
 	struct nodes *n = m->n;
 	uint32_t skip = m->o->no_inlines && l->nlines > 1 ? l->nlines - 1 : 0;
 
+	if (n->p->hidden && n->p->hidden[l - n->p->locations])
+		return;
 	if (l->nlines == 0)
 		n->frame[(*frames)++] = node_for(m, info_of(m, l, NULL));
 	for (uint32_t i = skip; i < l->nlines; i++) {
@@ -217,7 +219,9 @@ void nodes_init(struct nodes *n, struct profile *p, const struct node_options *o
 	for (uint32_t i = 0; i < p->nlocations; i++) {
 		n->first[i] = frames;
 		add_frames(&m, &p->locations[i], &frames);
-		n->lead[i] = n->frame[n->first[i]] | (frames - n->first[i] > 1 ? NODE_MANY : 0);
+		n->lead[i] = frames - n->first[i] ? n->frame[n->first[i]] : 0;
+		if (frames - n->first[i] > 1)
+			n->lead[i] |= NODE_MANY;
 	}
 	n->first[p->nlocations] = frames;
 	table_release(&m.index);

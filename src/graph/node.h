@@ -40,7 +40,7 @@ struct nodes {
 	struct node_info *info;
 	uint32_t n;
 
-	uint32_t *first;  /* per location: its first frame; one more at the end */
+	uint32_t *first;  /* per location: its first frame, none if it is hidden; one more */
 	uint32_t *frame;  /* the node of each frame, innermost line first */
 	uint32_t *lead;   /* per location: the node of its first frame, and NODE_MANY */
 	uint8_t *inlined; /* per node: a frame that is not the outermost of its location has it */

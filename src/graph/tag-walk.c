@@ -10,6 +10,7 @@
 
 #include "base/par.h"
 #include "base/xalloc.h"
+#include "profile/stack.h"
 
 #include <stdlib.h>
 
@@ -162,13 +163,12 @@ static void add_location(const struct tag_walk *walk, uint32_t location, const s
 }
 
 /* From the root down, as tags have the order of their first appearance. */
-static void add_stack(const struct tag_walk *walk, const struct sample *sample,
-		      const struct tagged *s)
+static void add_stack(const struct tag_walk *walk, struct stack_list list, const struct tagged *s)
 {
-	const uint32_t *stack = walk->n->p->stacks + sample->stack;
+	const uint32_t *stack = list.at;
 	uint32_t picked[PICK], leaf;
 
-	for (uint32_t end = sample->depth; end > 0;) {
+	for (uint32_t end = list.n; end > 0;) {
 		uint32_t begin = end > PICK ? end - PICK : 0, n = 0;
 
 		for (uint32_t i = begin; i < end; i++) {
@@ -179,7 +179,7 @@ static void add_stack(const struct tag_walk *walk, const struct sample *sample,
 			add_location(walk, picked[n], s);
 		end = begin;
 	}
-	leaf = sample->depth ? walk->n->lead[stack[0]] & ~NODE_MANY : NONE;
+	leaf = list.n ? walk->n->lead[stack[0]] & ~NODE_MANY : NONE;
 	if (leaf != NONE && walk->wanted[leaf])
 		tags_add(s->to, leaf, &s->list, s->w, s->d, true);
 }
@@ -192,7 +192,9 @@ static void walk_share(int share, void *ctx)
 	size_t end = walk_begin(p, share + 1, walk->width);
 	struct tagged s = { .to = &walk->tags[share],
 			    .stamps = mem_zeroed(walk->n->n, sizeof(*s.stamps)) };
+	struct stack_reader reader;
 
+	stack_reader_init(&reader, p);
 	for (size_t i = walk_begin(p, share, walk->width); i < end; i++) {
 		const struct tag_set *set;
 
@@ -204,8 +206,9 @@ static void walk_share(int share, void *ctx)
 		s.w = selected_value(walk->s, p, i);
 		s.d = selected_divisor(walk->s, p, i);
 		s.number = (uint32_t)i + 1;
-		add_stack(walk, &p->samples[i], &s);
+		add_stack(walk, stack_read(&reader, i), &s);
 	}
+	stack_reader_release(&reader);
 	free(s.stamps);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/wrap.h"
 #include "base/xalloc.h"
+#include "profile/stack.h"
 
 #include <stdlib.h>
 
@@ -28,6 +29,7 @@ struct builder {
 	uint32_t *place; /* per tree node */
 	size_t nplaces, cap_place, cap_nodes, cap_edges;
 	struct sample_tags st;
+	struct stack_reader reader;
 };
 
 static uint64_t hash_pair(uint32_t parent, uint32_t place)
@@ -105,17 +107,18 @@ static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t place)
 	return g->nnodes++;
 }
 
-static void add_stack(struct builder *b, const struct sample *s, int64_t w, int64_t d)
+static void add_stack(struct builder *b, size_t sample, int64_t w, int64_t d)
 {
 	const struct nodes *n = b->n;
-	const uint32_t *stack = n->p->stacks + s->stack;
+	struct stack_list stack = stack_read(&b->reader, sample);
 	struct graph *g = b->g;
 	uint32_t node = NONE;
 
 	if (b->o->visual)
-		tags_read(&b->st, n->p, s, &b->o->tags);
-	for (uint32_t i = s->depth; i-- > 0;) {
-		uint32_t first = n->first[stack[i]], outermost = n->first[stack[i] + 1] - 1;
+		tags_read(&b->st, n->p, &n->p->samples[sample], &b->o->tags);
+	for (uint32_t i = stack.n; i-- > 0;) {
+		uint32_t loc = stack.at[i];
+		uint32_t first = n->first[loc], outermost = n->first[loc + 1] - 1;
 
 		for (uint32_t f = outermost + 1; f-- > first;) {
 			node = child_of(b, node, n->frame[f]);
@@ -144,12 +147,13 @@ void tree_build(struct graph *g, const struct nodes *n, const struct graph_optio
 	table_init(&b.index, 0);
 	table_init(&b.functions, 0);
 	sample_tags_init(&b.st);
+	stack_reader_init(&b.reader, p);
 	for (size_t i = 0; i < p->nsamples; i++) {
 		int64_t w = selected_value(&o->selection, p, i);
 		int64_t d = selected_divisor(&o->selection, p, i);
 
 		if (w || d)
-			add_stack(&b, &p->samples[i], w, d);
+			add_stack(&b, i, w, d);
 	}
 	for (size_t i = 0; i < g->nedges; i++)
 		g->edges[i].removed = g->edges[i].src == NONE;
@@ -158,6 +162,7 @@ void tree_build(struct graph *g, const struct nodes *n, const struct graph_optio
 	free(b.contexts);
 	free(b.place);
 	sample_tags_release(&b.st);
+	stack_reader_release(&b.reader);
 }
 
 void tree_trim(struct graph *g, const uint8_t *kept)

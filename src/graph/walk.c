@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "base/wrap.h"
 #include "base/xalloc.h"
+#include "profile/stack.h"
 
 #include <stdlib.h>
 
@@ -55,20 +56,19 @@ static inline void add_once(struct node_sum *sum, int64_t w, uint32_t stamp)
  * Adds one sample.  The innermost frames of all locations come first; locations with more frames
  * are set aside meanwhile, without a branch that nobody could predict.
  */
-static void add_stack(const struct nodes *n, const struct sample *s, struct node_sum *sums,
+static void add_stack(const struct nodes *n, struct stack_list stack, struct node_sum *sums,
 		      uint64_t *many, int64_t w, uint32_t stamp)
 {
-	const uint32_t *stack = n->p->stacks + s->stack;
 	uint32_t picked[PICK];
 
-	for (uint32_t begin = 0; begin < s->depth; begin += PICK) {
-		uint32_t end = s->depth - begin > PICK ? begin + PICK : s->depth, npicked = 0;
+	for (uint32_t begin = 0; begin < stack.n; begin += PICK) {
+		uint32_t end = stack.n - begin > PICK ? begin + PICK : stack.n, npicked = 0;
 
 		for (uint32_t i = begin; i < end; i++) {
-			uint32_t lead = n->lead[stack[i]];
+			uint32_t lead = n->lead[stack.at[i]];
 
 			add_once(&sums[lead & ~NODE_MANY], w, stamp);
-			picked[npicked] = stack[i];
+			picked[npicked] = stack.at[i];
 			npicked += (lead & NODE_MANY) != 0;
 		}
 		for (uint32_t i = 0; i < npicked; i++) {
@@ -82,13 +82,13 @@ static void add_stack(const struct nodes *n, const struct sample *s, struct node
 }
 
 /* The same for the divisors of a mean; rare enough to walk the stack a second time. */
-static void add_divisors(const struct nodes *n, const struct sample *s, struct node_sum *sums,
+static void add_divisors(const struct nodes *n, struct stack_list stack, struct node_sum *sums,
 			 struct weight *divs, int64_t d, uint32_t leaf)
 {
-	const uint32_t *stack = n->p->stacks + s->stack;
+	for (uint32_t i = 0; i < stack.n; i++) {
+		uint32_t loc = stack.at[i];
 
-	for (uint32_t i = 0; i < s->depth; i++) {
-		for (uint32_t f = n->first[stack[i]]; f < n->first[stack[i] + 1]; f++) {
+		for (uint32_t f = n->first[loc]; f < n->first[loc + 1]; f++) {
 			struct node_sum *sum = &sums[n->frame[f]];
 
 			if (sum->stamp == 0)
@@ -111,21 +111,25 @@ static void walk_share(int t, void *ctx)
 	uint64_t *many = mem_zeroed(p->nlocations, sizeof(*many));
 	struct weight *divs = walk->s->mean ? mem_zeroed(n->n, sizeof(*divs)) : NULL;
 	size_t end = walk_begin(p, t + 1, walk->width);
+	struct stack_reader reader;
 
+	stack_reader_init(&reader, p);
 	for (size_t i = walk_begin(p, t, walk->width); i < end; i++) {
 		int64_t w = selected_value(walk->s, p, i), d = selected_divisor(walk->s, p, i);
-		const struct sample *s = &p->samples[i];
+		struct stack_list stack;
 		uint32_t leaf;
 
 		if (w == 0 && d == 0)
 			continue;
-		add_stack(n, s, sums, many, w, (uint32_t)i + 1);
-		leaf = s->depth ? n->lead[p->stacks[s->stack]] & ~NODE_MANY : NONE;
+		stack = stack_read(&reader, i);
+		add_stack(n, stack, sums, many, w, (uint32_t)i + 1);
+		leaf = stack.n ? n->lead[stack.at[0]] & ~NODE_MANY : NONE;
 		if (leaf != NONE)
 			flats[leaf] = wrap_add(flats[leaf], w);
 		if (divs)
-			add_divisors(n, s, sums, divs, d, leaf);
+			add_divisors(n, stack, sums, divs, d, leaf);
 	}
+	stack_reader_release(&reader);
 	walk->many[t] = many;
 	walk->sums[t] = sums;
 	walk->flats[t] = flats;
@@ -409,25 +413,25 @@ static uint32_t pick_around(const struct edge_walk *walk, const uint32_t *stack,
  * From the root down, since of two equal edges in one stack the upper one counts.  First the
  * locations with a callee of interest are picked out, without a branch that nobody could predict.
  */
-static void add_edges(const struct edge_walk *walk, const struct sample *s, struct edge_sums *sums,
+static void add_edges(const struct edge_walk *walk, struct stack_list list, struct edge_sums *sums,
 		      const struct stamp *stamp)
 {
-	const uint32_t *stack = walk->n->p->stacks + s->stack;
+	const uint32_t *stack = list.at;
 	struct pending pending;
 	uint32_t picked[PICK], above = NONE;
 
 	pending.n = 0;
-	for (uint32_t end = s->depth; end > 0;) {
+	for (uint32_t end = list.n; end > 0;) {
 		uint32_t begin = end > PICK ? end - PICK : 0;
-		uint32_t n = walk->around ? pick_around(walk, stack, begin, end, s->depth, picked)
+		uint32_t n = walk->around ? pick_around(walk, stack, begin, end, list.n, picked)
 					  : pick(walk, stack, begin, end, picked);
 
 		while (n-- > 0) {
 			bool residual = false;
 			uint32_t i = picked[n], callee = walk->places[stack[i]].callee;
-			uint32_t parent =
-				walk->wanted ? caller_above(walk, stack, i, s->depth, &residual)
-					     : caller_picked(walk, stack, i, above, &residual);
+			uint32_t parent = walk->wanted
+						  ? caller_above(walk, stack, i, list.n, &residual)
+						  : caller_picked(walk, stack, i, above, &residual);
 
 			above = i;
 			if (callee == NONE)
@@ -485,7 +489,9 @@ static void walk_edge_share(int t, void *ctx)
 	struct edge_walk *walk = ctx;
 	const struct profile *p = walk->n->p;
 	size_t end = walk_begin(p, t + 1, walk->width);
+	struct stack_reader reader;
 
+	stack_reader_init(&reader, p);
 	if (walk->use_grid)
 		edge_sums_init(&walk->sums[t], &walk->grid, walk->grid.nsrc * walk->grid.ndst,
 			       walk->s->mean);
@@ -496,8 +502,9 @@ static void walk_edge_share(int t, void *ctx)
 				       selected_divisor(walk->s, p, i), (uint32_t)i + 1 };
 
 		if (stamp.w || stamp.d)
-			add_edges(walk, &p->samples[i], &walk->sums[t], &stamp);
+			add_edges(walk, stack_read(&reader, i), &walk->sums[t], &stamp);
 	}
+	stack_reader_release(&reader);
 }
 
 static void add_sums(struct edge_sums *to, struct edge_sums *from)

@@ -12,6 +12,7 @@
 #include "base/xalloc.h"
 #include "profile/labels.h"
 #include "profile/profile.h"
+#include "profile/stack.h"
 #include "wire/pbw.h"
 
 #include <errno.h>
@@ -127,19 +128,18 @@ static void put_values(struct pbw *w, uint32_t field, const int64_t *v, size_t n
 	pbw_end(w, mark);
 }
 
-static void put_stack(struct encoder *e, const struct sample *s)
+static void put_stack(struct encoder *e, struct stack_list stack)
 {
-	const uint32_t *stack = e->p->stacks + s->stack;
 	size_t mark;
 
-	if (s->depth <= 2) {
-		for (uint32_t i = 0; i < s->depth; i++)
-			pbw_u64(&e->w, 1, e->p->locations[stack[i]].id);
+	if (stack.n <= 2) {
+		for (uint32_t i = 0; i < stack.n; i++)
+			pbw_u64(&e->w, 1, e->p->locations[stack.at[i]].id);
 		return;
 	}
 	mark = pbw_begin(&e->w, 1);
-	for (uint32_t i = 0; i < s->depth; i++)
-		pbw_varint(&e->w, e->p->locations[stack[i]].id);
+	for (uint32_t i = 0; i < stack.n; i++)
+		pbw_varint(&e->w, e->p->locations[stack.at[i]].id);
 	pbw_end(&e->w, mark);
 }
 
@@ -157,21 +157,25 @@ static void put_label(struct encoder *e, const struct label *l)
 static void put_samples(struct encoder *e)
 {
 	const struct profile *p = e->p;
+	struct stack_reader reader;
 
+	stack_reader_init(&reader, p);
 	for (size_t i = 0; i < p->nsamples; i++) {
 		const struct sample *s = &p->samples[i];
+		struct stack_list stack = stack_read(&reader, i);
 		size_t mark;
 
-		scratch(e, ((size_t)s->depth + p->ntypes + 4 * (size_t)s->nlabels + 8) *
+		scratch(e, ((size_t)stack.n + p->ntypes + 4 * (size_t)s->nlabels + 8) *
 				   PBW_NUMBER_MAX);
 		mark = pbw_begin(&e->w, 2);
-		put_stack(e, s);
+		put_stack(e, stack);
 		put_values(&e->w, 2, sample_values(p, i), p->ntypes);
 		for (uint32_t k = 0; k < s->nlabels; k++)
 			put_label(e, &p->labels[s->label + k]);
 		pbw_end(&e->w, mark);
 		flush(e);
 	}
+	stack_reader_release(&reader);
 }
 
 static void put_mapping(struct encoder *e, const struct mapping *m)

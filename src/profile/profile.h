@@ -117,11 +117,16 @@ struct profile {
 	uint32_t default_type; /* string */
 
 	struct sample *samples;
-	int64_t *values; /* ntypes per sample */
+	int64_t *values; /* ntypes per row */
+	uint32_t *rows;  /* of a view that left samples out: the row of each; else NULL */
 	size_t nsamples;
 
 	uint32_t *stacks;
 	uint64_t nstacks;
+	/* Of a view, in what its stacks differ from these: profile/stack.h puts them together. */
+	const uint8_t *hidden;    /* per location: it is in none of them; or NULL */
+	uint32_t *ends;           /* per row: what was added at the leaf and at the root; or NULL */
+	uint32_t nleaves, nroots; /* how many each */
 	struct label *labels;
 	uint64_t nlabels;
 
@@ -201,9 +206,14 @@ static inline struct str profile_str(const struct profile *p, uint32_t s)
 	return p->strings->at[s];
 }
 
+static inline size_t sample_row(const struct profile *p, size_t sample)
+{
+	return p->rows ? p->rows[sample] : sample;
+}
+
 static inline int64_t *sample_values(const struct profile *p, size_t sample)
 {
-	return p->values + sample * p->ntypes;
+	return p->values + sample_row(p, sample) * p->ntypes;
 }
 
 /*

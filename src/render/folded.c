@@ -11,6 +11,7 @@
 #include "base/xalloc.h"
 #include "graph/node.h"
 #include "profile/profile.h"
+#include "profile/stack.h"
 #include "render/render.h"
 #include "report/report.h"
 
@@ -25,6 +26,7 @@ struct stack {
 
 struct folder {
 	struct nodes nodes;
+	struct stack_reader reader;
 	struct table index;
 	struct stack *stacks;
 	size_t nstacks, cap_stacks;
@@ -62,13 +64,13 @@ static void add(struct folder *f, struct stack s)
 static void fold(struct folder *f, const struct report *r, size_t i)
 {
 	const struct profile *v = r->v;
-	const struct sample *s = &v->samples[i];
+	struct stack_list list = stack_read(&f->reader, i);
 	struct stack stack = { .first = f->nframes,
 			       .value = selected_value(&r->selection, v, i),
 			       .divisor = selected_divisor(&r->selection, v, i) };
 
-	for (uint32_t k = s->depth; k-- > 0;) {
-		uint32_t loc = v->stacks[s->stack + k];
+	for (uint32_t k = list.n; k-- > 0;) {
+		uint32_t loc = list.at[k];
 
 		for (uint32_t n = f->nodes.first[loc + 1]; n-- > f->nodes.first[loc];)
 			vec_push(f->frames, f->nframes, f->cap_frames, f->nodes.frame[n]);
@@ -116,12 +118,14 @@ void render_folded(struct report *r, struct out *o)
 	(void)node_options_init(&no, &r->cfg);
 	no.trim = true;
 	nodes_init(&f.nodes, r->v, &no);
+	stack_reader_init(&f.reader, r->v);
 	table_init(&f.index, r->v->nsamples);
 	for (size_t i = 0; i < r->v->nsamples; i++)
 		fold(&f, r, i);
 	for (size_t i = 0; i < f.nstacks; i++)
 		print_stack(&f, r, o, &f.stacks[i]);
 	nodes_release(&f.nodes);
+	stack_reader_release(&f.reader);
 	table_release(&f.index);
 	free(f.stacks);
 	free(f.frames);

@@ -21,7 +21,7 @@ void render_proto(struct report *r, struct out *o)
 	struct profile *v = r->v;
 
 	if (r->ratio > 0 && r->ratio != 1) {
-		own_samples(v);
+		own_values(v);
 		for (size_t i = 0; i < v->nsamples * v->ntypes; i++)
 			v->values[i] = f64_to_i64((double)v->values[i] * r->ratio);
 	}
@@ -96,6 +96,10 @@ static struct profile *new_profile(struct report *r, uint32_t n)
 	uint32_t unit = profile_intern_copy(p, r->unit.unit);
 
 	p->ntypes = 2;
+	p->rows = NULL;
+	p->hidden = NULL;
+	p->ends = NULL;
+	p->nleaves = p->nroots = 0;
 	p->types = xarena(&p->arena, 2, sizeof(*p->types));
 	p->types[0] = (struct value_type){ profile_intern(p, STR("cum")), unit };
 	p->types[1] = (struct value_type){ profile_intern(p, STR("flat")), unit };

@@ -9,6 +9,7 @@
 #include "base/pieces.h"
 #include "profile/labels.h"
 #include "profile/profile.h"
+#include "profile/stack.h"
 #include "render/render.h"
 #include "report/report.h"
 
@@ -97,9 +98,11 @@ static void print_labels(struct out *o, struct pieces *parts, const struct profi
 	out_char(o, '\n');
 }
 
-static void print_sample(struct out *o, struct pieces *parts, const struct profile *p, size_t i)
+static void print_sample(struct out *o, struct pieces *parts, struct stack_reader *reader, size_t i)
 {
+	const struct profile *p = reader->p;
 	const struct sample *s = &p->samples[i];
+	struct stack_list stack = stack_read(reader, i);
 	const struct label *l = p->labels + s->label;
 	uint32_t strings = 0;
 
@@ -108,8 +111,8 @@ static void print_sample(struct out *o, struct pieces *parts, const struct profi
 		print_value(o, sample_values(p, i)[t]);
 	}
 	out_text(o, ": ");
-	for (uint32_t k = 0; k < s->depth; k++) {
-		out_u64(o, p->locations[p->stacks[s->stack + k]].id);
+	for (uint32_t k = 0; k < stack.n; k++) {
+		out_u64(o, p->locations[stack.at[k]].id);
 		out_char(o, ' ');
 	}
 	out_char(o, '\n');
@@ -235,14 +238,16 @@ static void print_header(const struct report *r, struct out *o)
 void render_raw_text(struct report *r, struct out *o)
 {
 	const struct profile *p = r->v;
+	struct stack_reader reader;
 	struct pieces parts;
 
+	stack_reader_init(&reader, p);
 	pieces_init(&parts);
 	print_header(r, o);
 	out_text(o, "Samples:\n");
 	print_types(o, p);
 	for (size_t i = 0; i < p->nsamples; i++)
-		print_sample(o, &parts, p, i);
+		print_sample(o, &parts, &reader, i);
 	out_text(o, "Locations\n");
 	for (uint32_t i = 0; i < p->nlocations; i++)
 		print_location(r, o, &p->locations[i]);
@@ -250,4 +255,5 @@ void render_raw_text(struct report *r, struct out *o)
 	for (uint32_t i = 0; i < p->nmappings; i++)
 		print_mapping(o, p, &p->mappings[i]);
 	pieces_release(&parts);
+	stack_reader_release(&reader);
 }

@@ -14,6 +14,7 @@
 #include "graph/node.h"
 #include "profile/labels.h"
 #include "profile/profile.h"
+#include "profile/stack.h"
 #include "render/render.h"
 #include "render/text.h"
 #include "report/report.h"
@@ -31,6 +32,7 @@ struct tracer {
 	struct report *r;
 	const struct str *lines; /* per location, as if it were not the leaf */
 	struct out o;
+	struct stack_reader reader;
 	struct pieces labels; /* of one sample, printed */
 };
 
@@ -104,17 +106,17 @@ static void print_sample(struct tracer *t, size_t i)
 {
 	const struct profile *v = t->r->v;
 	const struct sample *s = &v->samples[i];
-	const uint32_t *stack = v->stacks + s->stack;
+	struct stack_list stack = stack_read(&t->reader, i);
 
-	if (s->depth == 0)
+	if (stack.n == 0)
 		return;
 	out_text(&t->o, SEPARATOR);
 	if (s->nlabels)
 		print_labels(t, v->labels + s->label, s->nlabels);
 	text_value(t->r, &t->o, selected_mean(&t->r->selection, t->r->v, i), 10);
-	out_str(&t->o, str_skip(t->lines[stack[0]], strlen(NO_VALUE)));
-	for (uint32_t k = 1; k < s->depth; k++)
-		out_str(&t->o, t->lines[stack[k]]);
+	out_str(&t->o, str_skip(t->lines[stack.at[0]], strlen(NO_VALUE)));
+	for (uint32_t k = 1; k < stack.n; k++)
+		out_str(&t->o, t->lines[stack.at[k]]);
 }
 
 /*
@@ -169,6 +171,7 @@ void render_traces_text(struct report *r, struct out *o)
 	for (int i = 0; i < width; i++) {
 		w.tracers[i] = (struct tracer){ .r = r, .lines = lines };
 		out_init(&w.tracers[i].o, 0);
+		stack_reader_init(&w.tracers[i].reader, r->v);
 		pieces_init(&w.tracers[i].labels);
 	}
 	render_legend(r, o);
@@ -176,6 +179,7 @@ void render_traces_text(struct report *r, struct out *o)
 	out_text(o, SEPARATOR);
 	for (int i = 0; i < width; i++) {
 		out_release(&w.tracers[i].o);
+		stack_reader_release(&w.tracers[i].reader);
 		pieces_release(&w.tracers[i].labels);
 	}
 	pthread_cond_destroy(&w.moved);

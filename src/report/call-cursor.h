@@ -6,7 +6,7 @@
 #ifndef REPORT_CALL_CURSOR_H
 #define REPORT_CALL_CURSOR_H
 
-#include "profile/profile.h"
+#include "profile/stack.h"
 #include "report/call-tree.h"
 #include "report/report.h"
 
@@ -28,7 +28,8 @@ static inline uint32_t call_frames_of(const struct nodes *n, uint32_t location)
 static inline struct call_cursor call_cursor_at(const struct call_tree *t, uint32_t sample)
 {
 	const struct sample *s = &t->r->v->samples[sample];
-	struct call_cursor c = { t->r->v->stacks + s->stack, sample, s->depth, 0, 0 };
+	struct call_cursor c = { t->r->v->stacks + s->stack, sample, stack_depth(t->r->v, sample),
+				 0, 0 };
 
 	if (t->start) {
 		c.left = t->start[sample].left;
@@ -37,35 +38,47 @@ static inline struct call_cursor call_cursor_at(const struct call_tree *t, uint3
 	return c;
 }
 
-/* The next place towards the leaf, or NONE. */
-static inline uint32_t call_step_down(const struct nodes *n, struct call_cursor *c)
+static inline uint32_t call_location(const struct call_tree *t, const struct call_cursor *c,
+				     uint32_t k)
 {
+	const struct profile *v = t->r->v;
+
+	return v->ends ? stack_location(v, c->sample, k) : c->stack[k];
+}
+
+/* The next place towards the leaf, or NONE. */
+static inline uint32_t call_step_down(const struct call_tree *t, struct call_cursor *c)
+{
+	const struct nodes *n = &t->nodes;
+
 	while (c->frames == 0) {
 		if (c->left == 0)
 			return NONE;
 		c->left--;
-		c->frames = call_frames_of(n, c->stack[c->left]);
+		c->frames = call_frames_of(n, call_location(t, c, c->left));
 	}
 	c->frames--;
-	return n->frame[n->first[c->stack[c->left]] + c->frames];
+	return n->frame[n->first[call_location(t, c, c->left)] + c->frames];
 }
 
-/* The next place towards the root, or NONE; 'depth' is that of the sample. */
-static inline uint32_t call_step_up(const struct nodes *n, uint32_t depth, struct call_cursor *c)
+/* The next place towards the root, or NONE. */
+static inline uint32_t call_step_up(const struct call_tree *t, struct call_cursor *c)
 {
-	while (c->left < depth && c->frames == call_frames_of(n, c->stack[c->left])) {
+	uint32_t depth = stack_depth(t->r->v, c->sample);
+	const struct nodes *n = &t->nodes;
+
+	while (c->left < depth && c->frames == call_frames_of(n, call_location(t, c, c->left))) {
 		c->left++;
 		c->frames = 0;
 	}
 	if (c->left == depth)
 		return NONE;
-	return n->frame[n->first[c->stack[c->left]] + c->frames++];
+	return n->frame[n->first[call_location(t, c, c->left)] + c->frames++];
 }
 
 static inline uint32_t call_step(const struct call_tree *t, struct call_cursor *c)
 {
-	return t->upwards ? call_step_up(&t->nodes, t->r->v->samples[c->sample].depth, c)
-			  : call_step_down(&t->nodes, c);
+	return t->upwards ? call_step_up(t, c) : call_step_down(t, c);
 }
 
 #endif /* REPORT_CALL_CURSOR_H */

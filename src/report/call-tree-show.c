@@ -361,11 +361,10 @@ static uint8_t *hit_locations(const struct call_tree *t, const uint8_t *hit)
 
 static bool has_hit(const struct profile *v, uint32_t sample, const uint8_t *has)
 {
-	const struct sample *s = &v->samples[sample];
-	const uint32_t *stack = v->stacks + s->stack;
+	uint32_t depth = stack_depth(v, sample);
 
-	for (uint32_t l = 0; l < s->depth; l++) {
-		if (has[stack[l]])
+	for (uint32_t k = 0; k < depth; k++) {
+		if (has[stack_location(v, sample, k)])
 			return true;
 	}
 	return false;

@@ -76,22 +76,25 @@ static void add_up(struct call_tree *t)
 
 static bool has_inlined_calls(const struct call_tree *t)
 {
-	return t->nodes.first[t->r->v->nlocations] > t->r->v->nlocations && !t->upwards;
+	bool any = false;
+
+	for (uint32_t i = 0; !t->upwards && !any && i < t->r->v->nlocations; i++)
+		any = t->nodes.lead[i] & NODE_MANY;
+	return any;
 }
 
 /* Frames from where the cursor stands on. */
 static uint32_t length_of(const struct call_tree *t, struct call_cursor c)
 {
-	uint32_t depth = t->r->v->samples[c.sample].depth, n = c.frames;
+	uint32_t n = c.frames, begin = 0, end = c.left;
 
 	if (t->upwards) {
-		n = c.left < depth ? call_frames_of(&t->nodes, c.stack[c.left]) - c.frames : 0;
-		for (uint32_t l = c.left + 1; l < depth; l++)
-			n += call_frames_of(&t->nodes, c.stack[l]);
-		return n;
+		begin = c.left;
+		end = stack_depth(t->r->v, c.sample);
+		n = -c.frames;
 	}
-	for (uint32_t l = 0; l < c.left; l++)
-		n += call_frames_of(&t->nodes, c.stack[l]);
+	for (uint32_t l = begin; l < end; l++)
+		n += call_frames_of(&t->nodes, call_location(t, &c, l));
 	return n;
 }
 
@@ -100,7 +103,7 @@ static void mark_inlined(struct call_tree *t, struct call_cursor c, uint32_t bit
 {
 	bit += c.frames;
 	for (uint32_t l = c.left; l-- > 0;) {
-		uint32_t n = call_frames_of(&t->nodes, c.stack[l]);
+		uint32_t n = call_frames_of(&t->nodes, call_location(t, &c, l));
 
 		for (uint32_t k = 1; k < n; k++)
 			t->inlined[(bit + k) / 64] |= (uint64_t)1 << (bit + k) % 64;
@@ -384,7 +387,7 @@ static bool find_hit(const struct call_tree *t, const uint8_t *hit, struct call_
 {
 	for (;;) {
 		struct call_cursor before = *c;
-		uint32_t place = call_step_down(&t->nodes, c);
+		uint32_t place = call_step_down(t, c);
 
 		if (place == NONE)
 			return false;
@@ -398,7 +401,7 @@ static bool find_hit(const struct call_tree *t, const uint8_t *hit, struct call_
 /* Where the frame before 'c', which goes down, is for one that goes up. */
 static struct call_start turn(const struct call_tree *t, struct call_cursor c)
 {
-	(void)call_step_down(&t->nodes, &c);
+	(void)call_step_down(t, &c);
 	return (struct call_start){ c.left, c.frames + 1 };
 }
 

@@ -16,6 +16,7 @@
 #include "report/events.h"
 #include "report/report.h"
 #include "report/significance.h"
+#include "view/own.h"
 
 #include <errno.h>
 #include <math.h>
@@ -240,7 +241,9 @@ static void add_up(struct job *j)
 	find_unit(j);
 	(void)node_options_init(&o, &j->r->cfg);
 	j->v = v;
+	own_stacks(v);
 	v->ntypes = COLUMNS;
+	v->rows = NULL;
 	v->values = mem_new(v->nsamples * COLUMNS, sizeof(*v->values));
 	nodes_init(&j->nodes, v, &o);
 	j->flat = mem_zeroed(j->nodes.n * row, sizeof(*j->flat));

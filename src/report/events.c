@@ -85,7 +85,7 @@ static double common_divisor(const struct profile *p, uint32_t type)
 	uint64_t divisor = 0;
 
 	for (size_t i = 0; i < p->nsamples && divisor != 1; i++) {
-		int64_t v = p->values[i * p->ntypes + type];
+		int64_t v = sample_values(p, i)[type];
 		uint64_t rest = v < 0 ? -(uint64_t)v : (uint64_t)v;
 
 		while (rest) {

@@ -175,7 +175,7 @@ static void add_point(struct growth *g, enum growth_level level, const struct st
 
 static double value(const struct profile *p, size_t sample, uint32_t column)
 {
-	return column == NONE ? 0 : (double)p->values[sample * p->ntypes + column];
+	return column == NONE ? 0 : (double)sample_values(p, sample)[column];
 }
 
 static void add_sample(struct growth *g, const struct profile *p, size_t i, struct columns c,

@@ -12,6 +12,7 @@
 #include "base/wrap.h"
 #include "base/xalloc.h"
 #include "profile/profile.h"
+#include "profile/stack.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -27,6 +28,7 @@ struct seen {
 struct collector {
 	struct report *r;
 	struct nodes nodes;
+	struct stack_reader reader;
 	struct str *names; /* per node */
 	uint8_t *hit;      /* per node: its name matches */
 
@@ -137,14 +139,14 @@ static bool add_frame(struct collector *c, struct seen *seen, uint32_t node, boo
 static void add_sample(struct collector *c, size_t i)
 {
 	const struct profile *v = c->r->v;
-	const struct sample *s = &v->samples[i];
+	struct stack_list stack = stack_read(&c->reader, i);
 	struct seen seen = { .first = c->nframes,
 			     .count = 1,
 			     .value = selected_mean(&c->r->selection, v, i) };
 	bool any = false;
 
-	for (uint32_t k = 0; k < s->depth; k++) {
-		uint32_t loc = v->stacks[s->stack + k], end = c->nodes.first[loc + 1];
+	for (uint32_t k = 0; k < stack.n; k++) {
+		uint32_t loc = stack.at[k], end = c->nodes.first[loc + 1];
 
 		for (uint32_t f = c->nodes.first[loc]; f < end; f++)
 			any |= add_frame(c, &seen, c->nodes.frame[f], f + 1 < end, seen.value);
@@ -204,6 +206,7 @@ int stacks_init(struct stacks *s, struct report *r, struct err *err)
 
 	(void)node_options_init(&no, &r->cfg);
 	nodes_init(&c.nodes, r->v, &no);
+	stack_reader_init(&c.reader, r->v);
 	table_init(&c.line_index, 0);
 	table_init(&c.stack_index, 0);
 	name_nodes(&c);
@@ -215,6 +218,7 @@ int stacks_init(struct stacks *s, struct report *r, struct err *err)
 		rc = err_set(err, -ENOENT, "no matches found for regexp: %.*s",
 			     STR_ARG(regex_pattern(r->symbol)));
 	nodes_release(&c.nodes);
+	stack_reader_release(&c.reader);
 	table_release(&c.line_index);
 	table_release(&c.stack_index);
 	free(c.names);

@@ -18,6 +18,7 @@
 #include "code/code.h"
 #include "elf/elf-file.h"
 #include "profile/profile.h"
+#include "profile/stack.h"
 #include "report/objects.h"
 #include "report/report.h"
 #include "symbol/demangle.h"
@@ -159,13 +160,15 @@ static void meet(struct gatherer *g, uint32_t location)
 static void add_samples(struct gatherer *g)
 {
 	const struct profile *p = g->r->v;
+	struct stack_reader reader;
 
+	stack_reader_init(&reader, p);
 	for (size_t i = 0; i < p->nsamples; i++) {
-		const struct sample *s = &p->samples[i];
+		struct stack_list stack = stack_read(&reader, i);
 		int64_t value = selected_mean(&g->r->selection, p, i);
 
-		for (uint32_t k = s->depth; k-- > 0;) {
-			uint32_t location = p->stacks[s->stack + k];
+		for (uint32_t k = stack.n; k-- > 0;) {
+			uint32_t location = stack.at[k];
 			struct spot *spot = &g->spots[location];
 
 			if (!spot->seen)
@@ -175,6 +178,7 @@ static void add_samples(struct gatherer *g)
 				spot->flat = wrap_add(spot->flat, value);
 		}
 	}
+	stack_reader_release(&reader);
 }
 
 static int by_address(const void *a, const void *b)

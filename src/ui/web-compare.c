@@ -42,6 +42,7 @@ static void restore(struct profile *p)
 	uint64_t n = 0;
 
 	own_samples(p);
+	own_values(p);
 	for (size_t i = 0; i < p->nsamples * p->ntypes; i++)
 		p->values[i] = wrap_mul(p->values[i], -1);
 	for (size_t i = 0; i < p->nsamples; i++) {

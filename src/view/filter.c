@@ -15,6 +15,7 @@
 #include "base/xalloc.h"
 #include "profile/labels.h"
 #include "profile/profile.h"
+#include "profile/stack.h"
 #include "view/config.h"
 #include "view/match.h"
 #include "view/own.h"
@@ -39,6 +40,7 @@ static void warn_unless(bool matched, const char *option, struct notify *notify)
 
 struct by_name {
 	uint8_t *mark; /* per location */
+	struct stack_reader reader;
 	size_t cap_lines;
 	bool focused, ignored, hidden, shown; /* whether the expression matched anything */
 	bool any_hidden;
@@ -101,58 +103,33 @@ static uint8_t judge(struct profile *v, struct by_name *b, struct filters *f, st
 	return mark;
 }
 
-/* Removes hidden locations from a stack of the view's own; false if nothing is left of it. */
-static bool drop_hidden(struct profile *v, struct sample *s, const uint8_t *mark)
-{
-	uint32_t *stack = v->stacks + s->stack;
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < s->depth; i++) {
-		if (!(mark[stack[i]] & HIDDEN))
-			stack[kept++] = stack[i];
-	}
-	s->depth = kept;
-	return kept > 0;
-}
-
+/* A stack of which nothing is left to be seen goes, too. */
 static bool keep_by_name(struct profile *v, unsigned long i, void *ctx)
 {
-	const struct by_name *b = ctx;
-	struct sample *s = &v->samples[i];
-	const uint32_t *stack = v->stacks + s->stack;
+	struct by_name *b = ctx;
+	struct stack_list stack = stack_read(&b->reader, i);
 	uint8_t seen = 0;
 
-	for (uint32_t k = 0; k < s->depth; k++)
-		seen |= b->mark[stack[k]];
-	if ((seen & IGNORED) || !(seen & FOCUSED))
-		return false;
-	return !b->any_hidden || drop_hidden(v, s, b->mark);
+	(void)v;
+	for (uint32_t k = 0; k < stack.n; k++)
+		seen |= b->mark[stack.at[k]] ^ HIDDEN;
+	return !(seen & IGNORED) && (seen & FOCUSED) && (seen & HIDDEN);
 }
 
 static bool has_stack(struct profile *v, unsigned long i, void *ctx)
 {
 	(void)ctx;
-	return v->samples[i].depth > 0;
+	return stack_depth(v, i) > 0;
 }
 
-static void own_stacks(struct profile *v)
+/* What is hidden is read over from now on. */
+static void hide_locations(struct profile *v, const uint8_t *mark)
 {
-	uint64_t n = 0;
-	uint32_t *stacks;
+	uint8_t *hidden = xarena(&v->arena, v->nlocations, 1);
 
-	for (size_t i = 0; i < v->nsamples; i++)
-		n += v->samples[i].depth;
-	stacks = xarena(&v->arena, n, sizeof(*stacks));
-	n = 0;
-	for (size_t i = 0; i < v->nsamples; i++) {
-		struct sample *s = &v->samples[i];
-
-		memcpy(stacks + n, v->stacks + s->stack, s->depth * sizeof(*stacks));
-		s->stack = n;
-		n += s->depth;
-	}
-	v->stacks = stacks;
-	v->nstacks = n;
+	for (uint32_t i = 0; i < v->nlocations; i++)
+		hidden[i] = (mark[i] & HIDDEN) != 0;
+	v->hidden = hidden;
 }
 
 static void filter_by_name(struct profile *v, struct filters *f, struct notify *notify)
@@ -169,11 +146,11 @@ static void filter_by_name(struct profile *v, struct filters *f, struct notify *
 	own_locations(v);
 	for (uint32_t i = 0; i < v->nlocations; i++)
 		mark[i] = judge(v, &b, f, &v->locations[i]);
-	if (b.any_hidden) {
-		own_samples(v);
-		own_stacks(v);
-	}
+	stack_reader_init(&b.reader, v);
 	keep_samples(v, keep_by_name, &b);
+	stack_reader_release(&b.reader);
+	if (b.any_hidden)
+		hide_locations(v, mark);
 	warn_unless(!f->focus.re || b.focused, "Focus", notify);
 	warn_unless(!f->ignore.re || b.ignored, "Ignore", notify);
 	warn_unless(!f->hide.re || b.hidden, "Hide", notify);
@@ -218,10 +195,13 @@ static void filter_show_from(struct profile *v, struct matcher *m, struct notify
 		return;
 	hit = mem_zeroed(v->nlocations, 1);
 	own_locations(v);
+	if (v->ends)
+		own_stacks(v);
 	own_samples(v);
 	for (uint32_t i = 0; i < v->nlocations; i++) {
 		hit[i] = cut_location(v, &v->locations[i], m);
 		any |= hit[i];
+		hit[i] &= !(v->hidden && v->hidden[i]);
 	}
 	keep_samples(v, cut_stack, hit);
 	warn_unless(any, "ShowFrom", notify);
@@ -351,6 +331,7 @@ int filter_apply(struct profile *v, const struct config *cfg, const struct label
 	filter_tags(v, &f, notify);
 	if (f.prune_from.re) {
 		own_locations(v);
+		own_stacks(v);
 		own_samples(v);
 		prune_from(v, &f.prune_from);
 	}

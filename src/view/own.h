@@ -14,14 +14,18 @@ struct profile;
  * Each gives the view 'v' arrays of its own where it still shares its origin's.  A profile that
  * is not a view owns everything already.
  */
-void own_samples(struct profile *v);   /* samples and values */
+void own_samples(struct profile *v);
+void own_values(struct profile *v);    /* one row per sample, in their order */
 void own_locations(struct profile *v); /* locations; lines stay shared, their ranges may shrink */
 void own_functions(struct profile *v);
+
+/* Gives the view stacks as they are read, if those are not simply what its origin has. */
+void own_stacks(struct profile *v);
 
 /*
  * keep_samples() removes the samples for which keep() is false, in one pass.  The samples must be
  * the view's own only if something is removed: then it copies those that stay.  So keep() must not
- * change samples that are the origin's.
+ * change samples that are the origin's.  Values stay where they are.
  */
 void keep_samples(struct profile *v, bool (*keep)(struct profile *v, unsigned long i, void *ctx),
 		  void *ctx);

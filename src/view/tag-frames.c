@@ -151,26 +151,16 @@ static void add_frames(struct maker *m, const struct keys *roots, const struct k
 		       bool *root_found, bool *leaf_found)
 {
 	struct profile *v = m->v;
-	size_t extra = roots->n + leaves->n, n = 0;
-	uint32_t *stacks;
+	size_t extra = roots->n + leaves->n;
+	uint32_t *to = xarena(&v->arena, v->nsamples * extra, sizeof(*to));
 
-	for (size_t i = 0; i < v->nsamples; i++)
-		n += v->samples[i].depth + extra;
-	stacks = xarena(&v->arena, n, sizeof(*stacks));
-	n = 0;
-	for (size_t i = 0; i < v->nsamples; i++) {
-		struct sample *s = &v->samples[i];
-		uint32_t *to = stacks + n;
-
-		*root_found |= put_frames(m, s, roots, to + leaves->n + s->depth);
-		*leaf_found |= put_frames(m, s, leaves, to);
-		memcpy(to + leaves->n, v->stacks + s->stack, s->depth * sizeof(*to));
-		s->stack = n;
-		s->depth += (uint32_t)extra;
-		n += s->depth;
+	v->ends = to;
+	v->nleaves = (uint32_t)leaves->n;
+	v->nroots = (uint32_t)roots->n;
+	for (size_t i = 0; i < v->nsamples; i++, to += extra) {
+		*root_found |= put_frames(m, &v->samples[i], roots, to + leaves->n);
+		*leaf_found |= put_frames(m, &v->samples[i], leaves, to);
 	}
-	v->stacks = stacks;
-	v->nstacks = n;
 }
 
 void tag_frames_add(struct profile *v, struct str roots, struct str leaves, struct unit_target unit,
@@ -187,7 +177,8 @@ void tag_frames_add(struct profile *v, struct str roots, struct str leaves, stru
 	table_init(&m.index, 0);
 	out_init(&m.text, 0);
 	find_max_ids(&m);
-	own_samples(v);
+	if (v->rows) /* what is added goes by rows, too */
+		own_values(v);
 	add_frames(&m, &root_keys, &leaf_keys, root_found, leaf_found);
 	table_release(&m.index);
 	out_release(&m.text);
