@@ -510,6 +510,19 @@ def t_a_heap_of_unknown_size_is_not_called_empty():
     assert row.split()[1] == "-", row
 
 
+def t_a_heap_profile_says_how_large_the_heap_is():
+    folder, s = pathlib.Path(__file__).parent / "profiles", Store("dir")
+    for name, alloc, in_use in (("etcd-heap.pb.gz", 5957152, 5957152), ("prom-heap-debug1.txt.gz", 18875784, 20914176),
+                                ("mixed.tcmalloc.heap", 100111, 100111), ("mixed.jemalloc.heap", 1352775, 1352775),
+                                ("etcd-cpu.pb.gz", 0, 0)):
+        s.put((folder / name).read_bytes())
+        d = max(s.list(), key=lambda d: d["generation"])
+        assert (d["heapAlloc"], d["heapInUse"]) == (alloc, in_use), d
+    s.put((folder / "etcd-heap.pb.gz").read_bytes(), heap_in_use=7)
+    d = max(s.list(), key=lambda d: d["generation"])
+    assert (d["heapAlloc"], d["heapInUse"]) == (0, 7), d
+
+
 def t_options_stand_where_people_put_them():
     s = Store("dir")
     s.put(b"some bytes")

@@ -1,11 +1,19 @@
 /*
- * heap-numbers.c - what "heap?debug=1" says about all of the heap
+ * heap-numbers.c - what a heap profile says about all of the heap
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "daemon/heap-numbers.h"
 
+#include "base/file.h"
+#include "base/xalloc.h"
+#include "profile/decode.h"
+#include "profile/profile.h"
+#include "source/unpack.h"
+
 #include <stddef.h>
+
+static const size_t content_max = (size_t)4 << 30;
 
 static const struct {
 	struct str start;
@@ -59,6 +67,53 @@ bool heap_numbers_parse(struct str text, struct heap_numbers *out)
 		if (line.n > 1 && line.p[0] == '#' && read_line(line, out))
 			found = true;
 	}
+	return found;
+}
+
+/* Which of a sample's values are bytes in use; -1 if none. */
+static int find_in_use(const struct profile *p)
+{
+	for (uint32_t i = 0; i < p->ntypes; i++) {
+		struct str type = profile_str(p, p->types[i].type);
+
+		if (str_is(type, "inuse_space") || str_is(type, "space")) /* the older name */
+			return (int)i;
+	}
+	return -1;
+}
+
+static bool add_up(const struct profile *p, struct heap_numbers *out)
+{
+	int at = find_in_use(p);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; at >= 0 && i < p->nsamples; i++) {
+		int64_t value = sample_values(p, i)[at];
+
+		if (value < 0 || __builtin_add_overflow(sum, (uint64_t)value, &sum))
+			return false; /* a difference, or nonsense */
+	}
+	*out = (struct heap_numbers){ .heap_inuse = sum, .heap_alloc = sum };
+	return at >= 0;
+}
+
+bool heap_numbers_of(struct str profile, struct heap_numbers *out)
+{
+	struct file_bytes b = { .p = mem_new(profile.n + 1, 1), .n = profile.n };
+	struct profile *p = NULL;
+	bool found = false;
+
+	if (profile.n)
+		memcpy(b.p, profile.p, profile.n);
+	if (unpack(&b, content_max, NULL, NULL, NULL) == 0) {
+		struct str plain = { b.p, b.n };
+
+		found = heap_numbers_parse(plain, out);
+		if (!found && profile_parse(plain, NULL, NULL, &p, NULL) == 0)
+			found = add_up(p, out);
+	}
+	profile_free(p);
+	file_bytes_release(&b);
 	return found;
 }
 

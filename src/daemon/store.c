@@ -13,6 +13,7 @@
 #include "base/out.h"
 #include "base/xalloc.h"
 #include "daemon/command.h"
+#include "daemon/heap-numbers.h"
 #include "store/dumps.h"
 #include "store/kube.h"
 #include "store/place.h"
@@ -48,7 +49,10 @@ static const struct arg flags[] = {
 	[FLAG_POD] = { "pod", "name", "Whose heap it is; MY_POD_NAME, or this machine, if not set",
 		       ARG_TEXT },
 	[FLAG_RUN] = { "run", "id", "Which life of it: another one after every restart", ARG_TEXT },
-	[FLAG_IN_USE] = { "heap-in-use", "bytes", "How large the heap was", ARG_NUMBER },
+	[FLAG_IN_USE] = { "heap-in-use", "bytes",
+			  "How large the heap was; if neither this nor --heap-alloc is set,\n"
+			  "both are what the profile says",
+			  ARG_NUMBER },
 	[FLAG_ALLOC] = { "heap-alloc", "bytes", "How much of it was allocated", ARG_NUMBER },
 	[FLAG_CHUNK] = { "chunk", "bytes", "Size of the pieces; 512000 if not set, at most 1M",
 			 ARG_NUMBER },
@@ -79,7 +83,12 @@ static int put(const struct args *args, struct store *s, struct str bytes, struc
 		.heap_alloc = args_number(args->values[FLAG_ALLOC]),
 		.run = str_of(args->values[FLAG_RUN]),
 	};
+	struct heap_numbers n;
 
+	if (!args->values[FLAG_IN_USE] && !args->values[FLAG_ALLOC] && heap_numbers_of(bytes, &n)) {
+		about.heap_inuse = n.heap_inuse;
+		about.heap_alloc = n.heap_alloc;
+	}
 	daemon_random_name(owner);
 	(void)gethostname(host, sizeof(host) - 1);
 	about.pod = str_of(*pod ? pod : host);
