@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/out.h"
 #include "base/par.h"
+#include "base/sort-keys.h"
 #include "base/xalloc.h"
 #include "elf/dwarf.h"
 #include "elf/elf-file.h"
@@ -34,8 +35,6 @@
 #include <unistd.h>
 
 enum {
-	DIGIT_BITS = 11,
-	DIGITS = 1 << DIGIT_BITS,
 	INPUT_MAX = 1 << 30,
 	PRINTED = 96, /* addresses at a time */
 	CACHE_LINE = 64,
@@ -50,39 +49,12 @@ struct list {
 	size_t n, cap;
 };
 
-/* Puts numbers in ascending order of 11 of their bits; false if there is nothing to do. */
-static bool sort_by_digit(const uint64_t *from, size_t n, int shift, uint64_t *to)
-{
-	size_t at[DIGITS] = { 0 }, sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		at[from[i] >> shift & (DIGITS - 1)]++;
-	if (n == 0 || at[from[0] >> shift & (DIGITS - 1)] == n)
-		return false;
-	for (size_t d = 0; d < DIGITS; d++) {
-		sum += at[d];
-		at[d] = sum - at[d];
-	}
-	for (size_t i = 0; i < n; i++)
-		to[at[from[i] >> shift & (DIGITS - 1)]++] = from[i];
-	return true;
-}
-
 static void sort(struct list *l)
 {
-	uint64_t *other = mem_new(l->n + 1, sizeof(*other)), bits = 0;
+	uint64_t *other = mem_new(l->n + 1, sizeof(*other)), *was = l->v;
 
-	for (size_t i = 0; i < l->n; i++)
-		bits |= l->v[i];
-	for (int shift = 0; shift < 64 && bits >> shift; shift += DIGIT_BITS) {
-		if (sort_by_digit(l->v, l->n, shift, other)) {
-			uint64_t *was = l->v;
-
-			l->v = other;
-			other = was;
-		}
-	}
-	free(other);
+	l->v = sort_numbers(was, l->n, other);
+	free(l->v == was ? other : was);
 }
 
 /* The value of a hexadecimal digit plus one; 0 for what is none. */

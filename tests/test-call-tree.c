@@ -409,56 +409,63 @@ static void assert_same_frames(const struct call_tree *a, const struct call_tree
 	free(y.at);
 }
 
+/* Two trees, and two more of the same stacks that are given the order of the first. */
+struct ordered {
+	struct fixture f, g;
+	struct call_order *order;
+	struct call_tree first, second;
+};
+
+static void plant_ordered(struct ordered *o, const struct stacks_text *one,
+			  const struct stacks_text *other)
+{
+	o->order = NULL;
+	plant(&o->f, one, 0);
+	plant(&o->g, other, 0);
+	call_tree_init_ordered(&o->first, o->f.r, &o->order);
+	call_tree_init_ordered(&o->second, o->g.r, &o->order);
+	assert_ptr_equal(o->second.order, o->order);
+	assert_same_frames(&o->first, &o->f.t);
+	assert_same_frames(&o->second, &o->g.t);
+}
+
+static void fell_ordered(struct ordered *o)
+{
+	call_order_release(o->order);
+	call_tree_release(&o->first);
+	call_tree_release(&o->second);
+	fell(&o->f);
+	fell(&o->g);
+}
+
 static void an_order_serves_stacks_of_other_values(void **state)
 {
 	(void)state;
 	for (uint32_t seed = 1; seed <= 10; seed++) {
-		struct call_order *order = NULL, *before;
-		struct call_tree first, second;
-		struct fixture f, g;
-		struct stacks_text s;
+		struct stacks_text s, other;
+		struct ordered o;
 
 		make_stacks(&s, seed, MOST);
-		plant(&f, &s, 0);
+		other = s;
 		for (size_t i = 0; i < s.n; i++)
-			s.value[i] = throw_dice(3) ? 1 + (int)throw_dice(9) : 0;
-		plant(&g, &s, 0);
-		call_tree_init_ordered(&first, f.r, &order);
-		before = order;
-		call_tree_init_ordered(&second, g.r, &order);
-		assert_ptr_equal(order, before);
-		assert_same_frames(&first, &f.t);
-		assert_same_frames(&second, &g.t);
-		call_order_release(order);
-		call_tree_release(&first);
-		call_tree_release(&second);
-		fell(&f);
-		fell(&g);
+			other.value[i] = throw_dice(3) ? 1 + (int)throw_dice(9) : 0;
+		plant_ordered(&o, &s, &other);
+		assert_ptr_equal(o.first.order, o.order);
+		fell_ordered(&o);
 	}
 }
 
 static void another_profile_has_another_order(void **state)
 {
-	struct call_order *order = NULL;
-	struct call_tree first, second;
-	struct fixture f, g;
-	struct stacks_text s;
+	struct stacks_text s, other;
+	struct ordered o;
 
 	(void)state;
 	make_stacks(&s, 1, MOST);
-	plant(&f, &s, 0);
-	make_stacks(&s, 1, MOST / 2);
-	plant(&g, &s, 0);
-	call_tree_init_ordered(&first, f.r, &order);
-	call_tree_init_ordered(&second, g.r, &order);
-	assert_ptr_equal(second.order, order);
-	assert_ptr_not_equal(first.order, order);
-	assert_same_frames(&second, &g.t);
-	call_order_release(order);
-	call_tree_release(&first);
-	call_tree_release(&second);
-	fell(&f);
-	fell(&g);
+	make_stacks(&other, 1, MOST / 2);
+	plant_ordered(&o, &s, &other);
+	assert_ptr_not_equal(o.first.order, o.order);
+	fell_ordered(&o);
 }
 
 /* Far more than one thread keeps for itself. */

@@ -172,13 +172,14 @@ static int by_key_and_rank(const void *x, const void *y)
 static void assert_sorted(unsigned bits, size_t n)
 {
 	struct thing ours[THINGS], theirs[THINGS];
-	uint64_t state = SEED + bits;
+	uint64_t numbers[THINGS], room[THINGS], *sorted, state = SEED + bits;
 
 	for (size_t i = 0; i < n; i++) {
 		state = state * 6364136223846793005u + 1442695040888963407u;
 		ours[i] = (struct thing){ .key = state >> (64 - bits),
 					  .rank = (int)(state >> 5 & 3) };
 		theirs[i] = ours[i];
+		numbers[i] = ours[i].key;
 	}
 	sort_by_key(ours, n, sizeof(*ours), key_of, by_key_and_rank);
 	qsort(theirs, n, sizeof(*theirs), by_key_and_rank);
@@ -186,6 +187,9 @@ static void assert_sorted(unsigned bits, size_t n)
 		assert_int_equal(ours[i].key, theirs[i].key);
 		assert_int_equal(ours[i].rank, theirs[i].rank);
 	}
+	sorted = sort_numbers(numbers, n, room);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(sorted[i], theirs[i].key);
 }
 
 static void digits_make_the_order_that_comparing_makes(void **state)

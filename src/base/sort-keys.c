@@ -13,45 +13,63 @@
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, KEY_BITS = 64 };
 
-static size_t digit(const struct sort_key *k, unsigned shift)
+static inline size_t digit(uint64_t key, unsigned shift)
 {
-	return k->key >> shift & (DIGITS - 1);
+	return key >> shift & (DIGITS - 1);
 }
 
-/* Moves all to 'to' in the order of a digit; false, and nothing happens, if they all share it. */
-static bool sort_by_digit(const struct sort_key *list, size_t n, unsigned shift,
-			  struct sort_key *to)
+/*
+ * Moves all to 'to' in the order of a digit; false, and nothing happens, if they all share it. Each
+ * has so many words, and the first is its key.  The compiler makes one of it for each such number.
+ */
+static inline bool sort_by_digit(const uint64_t *list, size_t n, size_t words, unsigned shift,
+				 uint64_t *to)
 {
 	size_t at[DIGITS] = { 0 }, sum = 0;
 
 	for (size_t i = 0; i < n; i++)
-		at[digit(&list[i], shift)]++;
-	if (at[digit(&list[0], shift)] == n)
+		at[digit(list[i * words], shift)]++;
+	if (at[digit(list[0], shift)] == n)
 		return false;
 	for (size_t d = 0; d < DIGITS; d++) {
 		sum += at[d];
 		at[d] = sum - at[d];
 	}
-	for (size_t i = 0; i < n; i++)
-		to[at[digit(&list[i], shift)]++] = list[i];
+	for (size_t i = 0; i < n; i++) {
+		uint64_t *place = to + words * at[digit(list[i * words], shift)]++;
+
+		for (size_t k = 0; k < words; k++)
+			place[k] = list[i * words + k];
+	}
 	return true;
 }
 
-struct sort_key *sort_keys(struct sort_key *list, size_t n, struct sort_key *room)
+static inline uint64_t *sort_words(uint64_t *list, size_t n, size_t words, uint64_t *room)
 {
-	struct sort_key used = { 0 };
+	uint64_t used = 0;
 
 	for (size_t i = 0; i < n; i++)
-		used.key |= list[i].key;
+		used |= list[i * words];
 	for (unsigned shift = 0; shift < KEY_BITS; shift += DIGIT_BITS) {
-		if (digit(&used, shift) && sort_by_digit(list, n, shift, room)) {
-			struct sort_key *was = list;
+		if (digit(used, shift) && sort_by_digit(list, n, words, shift, room)) {
+			uint64_t *was = list;
 
 			list = room;
 			room = was;
 		}
 	}
 	return list;
+}
+
+struct sort_key *sort_keys(struct sort_key *list, size_t n, struct sort_key *room)
+{
+	_Static_assert(sizeof(*list) == 2 * sizeof(uint64_t), "a key and a thing, and no gap");
+	return (void *)sort_words(&list->key, n, 2, &room->key);
+}
+
+uint64_t *sort_numbers(uint64_t *list, size_t n, uint64_t *room)
+{
+	return sort_words(list, n, 1, room);
 }
 
 void sort_by_key(void *list, size_t n, size_t size, uint64_t (*key)(const void *thing),

@@ -21,6 +21,9 @@ struct sort_key {
  */
 struct sort_key *sort_keys(struct sort_key *list, size_t n, struct sort_key *room);
 
+/* The same for numbers that belong to nothing. */
+uint64_t *sort_numbers(uint64_t *list, size_t n, uint64_t *room);
+
 /*
  * sort_by_key() does what qsort() does, for a 'by' that looks at one number first, the key.  It is
  * called only for things with the same key: where there are few of them, this takes time in
