@@ -277,7 +277,7 @@ def kill_at_random(s, rounds, longest):
         good.add(data)
         got = s.get().stdout
         assert got in good, f"round {i}: neither the old dump nor the new one"
-        if p.returncode != 0:  # it holds the lock, and it is dead: that is found out after an hour
+        if p.returncode != 0:  # it holds the lock, and it is dead: that is found out after a while
             unlock(s)
     s.put(b"the end")
     assert s.get().stdout == b"the end"
@@ -286,7 +286,7 @@ def kill_at_random(s, rounds, longest):
 
 
 def unlock(s):
-    """What an hour does: the lock of a writer that was killed is too old."""
+    """What five minutes do: the lock of a writer that was killed is too old."""
     if s.kind == "dir":
         path = s.folder / "main-heap"
         record = json.loads(path.read_text())

@@ -448,9 +448,70 @@ static void whoever_holds_the_lock_is_waited_for(void **state)
 	assert_int_equal(put_as("one", "1", 1, short_one, &err), -EBUSY);
 	assert_non_null(strstr(err.msg, "other"));
 	assert_dump(0, long_one);
-	clock_now += DUMPS_LOCK_S;
+	clock_now += DUMPS_LOCK_MAX_S - 60; /* nobody said for how long: an hour */
+	assert_int_equal(put_as("one", "1", 1, short_one, &err), -EBUSY);
+	clock_now += 60;
 	assert_int_equal(put_as("one", "1", 1, short_one, &err), 0);
 	assert_dump(0, short_one);
+}
+
+/* The record is written when the lock is taken, and next when it is renewed or all is there. */
+static int writes_left;
+
+static int die_before_write(struct store *s, struct str p, struct store_record *r, struct arena *a,
+			    struct err *err)
+{
+	if (writes_left-- == 0)
+		mem.die = 1;
+	return mem_write(s, p, r, a, err);
+}
+
+static void a_writer_that_died_is_waited_for_as_long_as_it_said(void **state)
+{
+	struct store_calls calls = mem_calls;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(put(long_one), 0);
+	calls.write = die_before_write;
+	mem.store.calls = &calls;
+	writes_left = 1;
+	assert_true(put_as("two", "2", 1, short_one, &err) < 0);
+	mem.store.calls = &mem_calls;
+	mem.die = 0;
+	clock_now += DUMPS_LOCK_S - 1;
+	assert_int_equal(put_as("one", "1", 1, short_one, &err), -EBUSY);
+	assert_non_null(strstr(err.msg, "two"));
+	clock_now += 1;
+	assert_int_equal(put_as("one", "1", 1, short_one, &err), 0);
+	assert_dump(0, short_one);
+}
+
+static int put_slowly(struct store *s, struct str p, const struct store_chunk *chunks, size_t n,
+		      struct err *err)
+{
+	int rc = mem_calls.put(s, p, chunks, n, err);
+
+	clock_now += DUMPS_LOCK_S - 1;
+	assert_int_equal(put_as("two", "2", 1, short_one, NULL), -EBUSY);
+	return rc;
+}
+
+/* Of 150 chunks, which are written in several steps. */
+static void a_long_store_renews_its_lock(void **state)
+{
+	struct store_calls calls = mem_calls;
+	char text[150 * 10 + 1];
+	struct err err;
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	calls.put = put_slowly;
+	mem.store.calls = &calls;
+	assert_int_equal(put_as("one", "1", 1, text, &err), 0);
+	mem.store.calls = &mem_calls;
+	assert_dump(0, text);
 }
 
 static void a_lock_that_makes_no_sense_is_taken_over(void **state)
@@ -672,6 +733,8 @@ int main(void)
 		CASE(a_missing_chunk_is_named),
 		CASE(a_changed_chunk_is_found_out),
 		CASE(whoever_holds_the_lock_is_waited_for),
+		CASE(a_writer_that_died_is_waited_for_as_long_as_it_said),
+		CASE(a_long_store_renews_its_lock),
 		CASE(a_lock_that_makes_no_sense_is_taken_over),
 		CASE(death_at_any_call_leaves_a_whole_dump),
 		CASE(a_failure_of_any_call_leaves_a_whole_dump),

@@ -34,7 +34,7 @@ static int64_t now(const struct dumps_writer *w)
 	return w->now ? w->now() : (int64_t)time(NULL);
 }
 
-static int64_t lock_seconds(const struct dumps_writer *w)
+static unsigned lock_seconds(const struct dumps_writer *w)
 {
 	return w->lock_s ? w->lock_s : DUMPS_LOCK_S;
 }
@@ -72,14 +72,16 @@ static struct str plain_names(struct arena *a, struct str prefix)
 /* Whether somebody else holds it; a time that makes no sense, or lies far ahead, does not count. */
 static bool is_locked(const struct work *k)
 {
-	int64_t since, age;
+	int64_t since, age, most = DUMPS_LOCK_MAX_S;
 
 	if (!k->r.lock_time.n || str_eq(k->r.lock_owner, k->w->owner))
 		return false;
 	if (!date_parse(k->r.lock_time, &since))
 		return false;
+	if (k->r.lock_s > 0 && k->r.lock_s < DUMPS_LOCK_MAX_S)
+		most = (int64_t)k->r.lock_s;
 	age = now(k->w) - since;
-	return age < lock_seconds(k->w) && age > -lock_seconds(k->w);
+	return age < most && age > -most;
 }
 
 static int write_lock(struct work *k, struct err *err)
@@ -88,6 +90,7 @@ static int write_lock(struct work *k, struct err *err)
 
 	k->r.lock_owner = k->w->owner;
 	k->r.lock_time = date_text(k->a, t);
+	k->r.lock_s = lock_seconds(k->w);
 	k->locked = t;
 	return record_write(k->s, k->a, &k->r, err);
 }
@@ -591,6 +594,8 @@ static int copy_again(struct work *k, struct err *err)
 		rc = k->s->calls->get(k->s, &c.name, 1, &a, &c.bytes, err);
 		if (rc == 0)
 			rc = k->s->calls->copy(k->s, k->r.prefix, &c, &to, 1, err);
+		if (rc == 0)
+			rc = keep_lock(k, err);
 	}
 	if (rc == 0)
 		k->r.copied = d->generation;

@@ -7,9 +7,11 @@
  * too many removed.  So at any moment the record names complete dumps only, whatever happened to
  * the program that was writing.  What such a program left behind is removed by the next.
  *
- * Who writes holds a lock in the record: a name and a time.  It is given up when it is older than
- * an hour, or makes no sense.  Names of chunks contain who wrote them, so that even a writer who
- * has lost its lock without knowing can mix nothing.
+ * Who writes holds a lock in the record: a name, a time, and for how long it is meant.  A writer
+ * says five minutes, and begins them anew while it works, so that one that was killed keeps others
+ * waiting no longer than that; a lock that does not say holds for an hour.  One that is too old, or
+ * makes no sense, is given up.  Names of chunks contain who wrote them, so that even a writer who
+ * has lost its lock without knowing can mix nothing: its change of the record is refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +26,8 @@ enum {
 	DUMPS_CHUNK = 512000,
 	DUMPS_CHUNK_MAX = 1 << 20,
 	DUMPS_KEEP = 5,
-	DUMPS_LOCK_S = 3600,
+	DUMPS_LOCK_S = 300,
+	DUMPS_LOCK_MAX_S = 3600,
 };
 
 /* How to write; 0 means the default. */
@@ -32,7 +35,7 @@ struct dumps_writer {
 	struct str owner;     /* no other writer has the same: letters and digits, at most 16 */
 	size_t chunk_bytes;   /* DUMPS_CHUNK, at most DUMPS_CHUNK_MAX */
 	unsigned keep;        /* how many dumps there may be: DUMPS_KEEP */
-	int64_t lock_s;       /* DUMPS_LOCK_S */
+	unsigned lock_s;      /* how long a lock holds: DUMPS_LOCK_S, at most DUMPS_LOCK_MAX_S */
 	int64_t (*now)(void); /* seconds after 1970; NULL: the clock */
 };
 

@@ -203,6 +203,7 @@ int record_read(struct store *s, struct str prefix, struct arena *a, struct reco
 		.lock_owner = value_of(&raw, "keyLockOwner"),
 		.lock_time = value_of(&raw, "keyLockTime"),
 	};
+	(void)to_number(value_of(&raw, "keyLockSeconds"), &out->lock_s);
 	rc = read_newest(out, &raw, a, err);
 	if (rc < 0)
 		return rc;
@@ -252,6 +253,7 @@ int record_write(struct store *s, struct arena *a, struct record *r, struct err 
 	if (r->lock_owner.n) {
 		add(&p, "keyLockTime", r->lock_time);
 		add(&p, "keyLockOwner", r->lock_owner);
+		add_number(&p, a, "keyLockSeconds", r->lock_s);
 	}
 	out_init(&older, 0);
 	for (size_t i = 0; i < r->nolder; i++)

@@ -35,7 +35,8 @@ struct record {
 	struct dump *older; /* newest first */
 	size_t nolder;
 	uint64_t copied; /* the generation whose chunks also have the plain names */
-	struct str lock_owner, lock_time;
+	struct str lock_owner, lock_time; /* none: nobody is at work */
+	uint64_t lock_s;                  /* how long it holds from then on; 0: nobody said */
 	struct str version;
 };
 
