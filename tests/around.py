@@ -633,6 +633,8 @@ def t_manuals_tell_of_every_option():
             part = text.split(f"{name.upper()} {command}")[1].split("\n.SH")[0]
             told = set(re.findall(r"^--([a-z-]+)", part, re.M))
             assert told == set(re.findall(r"^  --([a-z-]+)", help_text, re.M)), (command, told)
+        # Lines of help become sentences: none ends in the middle, or has gaps.
+        assert not re.findall(r"[a-z]*(?:,\. |\b(?:or|of|both|asked)\. |[a-z]   +[a-z]).*", text.split(".SH EXIT")[0])
 
 
 def t_the_service_is_one_that_systemd_takes():

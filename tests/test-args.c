@@ -15,9 +15,9 @@
 #include <cmocka.h>
 
 static const struct arg flags[] = {
-	{ "output", "file", "Where to\nnot here", ARG_FILE },
+	{ "output", "file", "Where to,\n   not here", ARG_FILE },
 	{ "since", "time", "Since *then*", ARG_TIME },
-	{ "size", "n", "How much", ARG_NUMBER },
+	{ "size", "n", "How much\nAll of it if not set", ARG_NUMBER },
 	{ "json", NULL, "As JSON", ARG_TEXT },
 	{ NULL, NULL, NULL, ARG_TEXT },
 };
@@ -147,7 +147,8 @@ static void the_manual_has_sentences_and_no_marks_of_its_own(void **state)
 	out_init(&o, 0);
 	scdoc_options(&o, flags);
 	out_char(&o, '\0');
-	assert_non_null(strstr(o.p, "*--output* _file_\n\tWhere to. not here.\n"));
+	assert_non_null(strstr(o.p, "*--output* _file_\n\tWhere to, not here.\n"));
+	assert_non_null(strstr(o.p, "\tHow much. All of it if not set.\n"));
 	assert_non_null(strstr(o.p, "\tSince \\*then\\*.\n"));
 	assert_non_null(strstr(o.p, "*--help*\n"));
 	out_release(&o);

@@ -18,25 +18,40 @@ void scdoc_text(struct out *o, struct str text)
 	}
 }
 
-/* Lines that do not end in a full stop, but should: the first, and the last. */
-static bool ends_sentence(const char *help, size_t end)
+/* Lines that do not end in a full stop, but should: a heading, and the last. */
+static bool ends_sentence(const char *help, size_t end, bool heading)
 {
 	bool first = end == strcspn(help, "\n");
 	bool last = help[end] == '\0' || help[end + 1] == '\0';
 
-	return (first || last) && end && !strchr(".:", help[end - 1]);
+	return ((first && heading) || last) && end && !strchr(".:", help[end - 1]);
 }
 
-void scdoc_help(struct out *o, const char *help)
+static void help_lines(struct out *o, const char *help, bool heading)
 {
 	struct str rest = str_of(help), line;
 
 	while (str_split(&rest, '\n', &line)) {
 		size_t end = (size_t)(line.p + line.n - help);
 
+		while (line.n && line.p[0] == ' ')
+			line = str_skip(line, 1);
 		scdoc_text(o, line);
-		out_text(o, line.n && ends_sentence(help, end) ? ". " : line.n ? " " : "");
+		out_text(o, line.n && ends_sentence(help, end, heading) ? ". " : line.n ? " " : "");
 	}
+}
+
+void scdoc_help(struct out *o, const char *help)
+{
+	help_lines(o, help, true);
+}
+
+/* Of one of our own options: the second line goes on, unless it begins like a sentence. */
+static void option_help(struct out *o, const char *help)
+{
+	const char *second = strchr(help, '\n');
+
+	help_lines(o, help, second && second[1] >= 'A' && second[1] <= 'Z');
 }
 
 void scdoc_options(struct out *o, const struct arg *flags)
@@ -48,7 +63,7 @@ void scdoc_options(struct out *o, const struct arg *flags)
 		if (flags->value)
 			out_printf(o, " _%s_", flags->value);
 		out_text(o, "\n\t");
-		scdoc_help(o, flags->help);
+		option_help(o, flags->help);
 		o->n--; /* the last blank */
 		out_text(o, "\n\n");
 	}

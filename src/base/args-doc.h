@@ -20,7 +20,7 @@ struct args_command {
 
 /* Text for scdoc(5), which gives a meaning to some characters. */
 void scdoc_text(struct out *o, struct str text);
-/* The lines of a help text as sentences, and a blank behind. */
+/* The lines of a help text as sentences, the first as one of its own, and a blank behind. */
 void scdoc_help(struct out *o, const char *help);
 /* All options up to one without a name, in their order, and --help. */
 void scdoc_options(struct out *o, const struct arg *flags);

@@ -511,7 +511,8 @@ static int run_service(struct watch *w, const struct args *args, struct err *err
 
 	if (rc < 0)
 		return rc;
-	log_line(LOG_INFO, "watching %zu programs; dumps go to %s", w->n, w->to);
+	log_line(LOG_INFO, "watching %zu program%s; dumps go to %s", w->n, w->n == 1 ? "" : "s",
+		 w->to);
 	service_tell("READY=1");
 	run_looks(w, args_number(args->values[FLAG_LOOKS]));
 	service_tell("STOPPING=1");

@@ -45,8 +45,8 @@ static const struct choice granularities[] = {
 
 static const struct choice formats[] = {
 	{ "text", "Columns for people\n", true },
-	{ "json", "Write top, tree and tags as JSON\n", false },
-	{ "csv", "Write top, tree and tags as comma-separated values\n", false },
+	{ "json", "Write top, tree, peek and tags as JSON\n", false },
+	{ "csv", "Write top, tree, peek and tags as comma-separated values\n", false },
 	{ 0 },
 };
 

@@ -79,7 +79,7 @@ static const struct arg flags[] = {
 			 "variable\n"
 			 "SONDE_TOKEN in the environment does the same and is not shown",
 			 ARG_TEXT },
-	[FLAG_LOG] = { "log", "file", "Where to log: stderr, syslog, or a file", ARG_FILE },
+	[FLAG_LOG] = { "log", "file", "Where to log: stderr, syslog, none, or a file", ARG_FILE },
 	[FLAG_LIB] = { "lib", "file",
 		       "The libsonde.so to use; SONDE_LIB, or the one installed, if not set",
 		       ARG_FILE },
