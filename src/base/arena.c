@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/mman.h>
 
 enum {
@@ -244,6 +245,15 @@ void *arena_grow(struct arena *a, void *mem, size_t n, size_t more, size_t size)
 	if (moved && n)
 		memcpy(moved, mem, n * size);
 	return moved;
+}
+
+void arena_forget(void *from, const void *to)
+{
+	char *begin = (char *)from + (-(uintptr_t)from & (PAGE - 1));
+	size_t size = (size_t)((const char *)to - begin) & ~(size_t)(PAGE - 1);
+
+	if ((const char *)to > begin && size)
+		(void)madvise(begin, size, MADV_DONTNEED);
 }
 
 struct str arena_str(struct arena *a, struct str s)

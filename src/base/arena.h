@@ -41,6 +41,12 @@ void arena_expect(struct arena *a, size_t bytes);
  */
 void *arena_grow(struct arena *a, void *mem, size_t n, size_t more, size_t size);
 
+/*
+ * arena_forget() gives back the whole pages between two places of an array that nobody will look at
+ * again.
+ */
+void arena_forget(void *from, const void *to);
+
 /* A copy of 's', with a NUL byte behind it.  'p' is NULL when over budget. */
 struct str arena_str(struct arena *a, struct str s);
 

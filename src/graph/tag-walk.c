@@ -10,6 +10,7 @@
 
 #include "base/par.h"
 #include "base/xalloc.h"
+#include "profile/labels.h"
 #include "profile/stack.h"
 
 #include <stdlib.h>
@@ -38,29 +39,17 @@ struct tag_sets {
 static uint64_t hash_labels(const struct profile *p, size_t sample)
 {
 	const struct sample *s = &p->samples[sample];
-	uint64_t h = s->nlabels;
 
-	for (uint32_t i = 0; i < s->nlabels; i++) {
-		const struct label *l = &p->labels[s->label + i];
-
-		h = hash_mix(h ^ (uint64_t)l->num, (uint64_t)l->key << 32 | l->str);
-	}
-	return h;
+	return labels_hash(p->labels + s->label, s->nlabels, s->nlabels);
 }
 
 static bool same_labels(const struct profile *p, size_t a, size_t b)
 {
 	const struct sample *x = &p->samples[a], *y = &p->samples[b];
 
-	if (x->nlabels != y->nlabels)
-		return false;
-	for (uint32_t i = 0; i < x->nlabels; i++) {
-		const struct label *l = &p->labels[x->label + i], *m = &p->labels[y->label + i];
-
-		if (l->key != m->key || l->str != m->str || l->unit != m->unit || l->num != m->num)
-			return false;
-	}
-	return true;
+	return x->nlabels == y->nlabels &&
+	       (x->label == y->label ||
+		labels_same(p->labels + x->label, p->labels + y->label, x->nlabels));
 }
 
 static uint64_t rehash_set(uint32_t i, const void *ctx)

@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-enum { PARALLEL_STACKS = 1 << 16, PICK = 64, PENDING = 64, LARGEST_GRID = 1 << 18 };
+enum { PARALLEL_STACKS = 1 << 16, PICK = 64, PENDING = 64, LARGEST_GRID = 1 << 19 };
 
 int walk_width(const struct profile *p)
 {
@@ -170,10 +170,9 @@ uint64_t *walk_nodes(const struct nodes *n, const struct selection *s, struct we
 #define NO_EDGE 0
 
 struct edge_sum {
-	uint64_t key; /* caller << 32 | callee */
 	int64_t weight;
 	uint32_t stamp;
-	bool residual, inlined;
+	bool found, residual, inlined;
 };
 
 /*
@@ -181,14 +180,16 @@ struct edge_sum {
  * own, and nothing needs to be searched.
  */
 struct grid {
-	uint32_t *src, *dst; /* per node: its column and its row */
+	uint32_t *src, *dst;         /* per node: its column and its row */
+	uint32_t *callers, *callees; /* per column and row: the node */
 	size_t nsrc, ndst;
 };
 
 struct edge_sums {
 	const struct grid *grid; /* NULL: a hash table */
 	struct edge_sum *slots;
-	int64_t *divs; /* with a mean: the divisor of each slot, else NULL */
+	uint64_t *keys; /* of a hash table, per slot: caller << 32 | callee */
+	int64_t *divs;  /* with a mean: the divisor of each slot, else NULL */
 	size_t mask, used;
 };
 
@@ -197,6 +198,8 @@ static void edge_sums_init(struct edge_sums *e, const struct grid *grid, size_t 
 	*e = (struct edge_sums){ .grid = grid,
 				 .slots = mem_zeroed(size, sizeof(*e->slots)),
 				 .mask = size - 1 };
+	if (!grid)
+		e->keys = mem_zeroed(size, sizeof(*e->keys));
 	if (mean)
 		e->divs = mem_zeroed(size, sizeof(*e->divs));
 }
@@ -204,25 +207,33 @@ static void edge_sums_init(struct edge_sums *e, const struct grid *grid, size_t 
 static void edge_sums_release(struct edge_sums *e)
 {
 	free(e->slots);
+	free(e->keys);
 	free(e->divs);
 }
 
 /* Where the edge is, or would be if no other were in its way. */
-static struct edge_sum *first_slot(const struct edge_sums *e, uint64_t key)
+static size_t first_slot(const struct edge_sums *e, uint64_t key)
 {
 	if (e->grid)
-		return &e->slots[e->grid->dst[(uint32_t)key] * e->grid->nsrc +
-				 e->grid->src[key >> 32]];
-	return &e->slots[hash_mix(key, 5) & e->mask];
+		return e->grid->dst[(uint32_t)key] * e->grid->nsrc + e->grid->src[key >> 32];
+	return hash_mix(key, 5) & e->mask;
 }
 
-static struct edge_sum *find_slot(const struct edge_sums *e, uint64_t key)
+static size_t find_slot(const struct edge_sums *e, uint64_t key)
 {
-	struct edge_sum *slot = first_slot(e, key);
+	size_t i = first_slot(e, key);
 
-	while (slot->key != key && slot->key != NO_EDGE)
-		slot = slot == e->slots + e->mask ? e->slots : slot + 1;
-	return slot;
+	while (e->keys && e->keys[i] != key && e->keys[i] != NO_EDGE)
+		i = (i + 1) & e->mask;
+	return i;
+}
+
+static uint64_t key_of(const struct edge_sums *e, size_t slot)
+{
+	const struct grid *g = e->grid;
+
+	return g ? (uint64_t)g->callers[slot % g->nsrc] << 32 | g->callees[slot / g->nsrc]
+		 : e->keys[slot];
 }
 
 static void edge_sums_grow(struct edge_sums *e)
@@ -231,33 +242,36 @@ static void edge_sums_grow(struct edge_sums *e)
 
 	edge_sums_init(&bigger, NULL, (e->mask + 1) * 2, e->divs);
 	for (size_t i = 0; i <= e->mask; i++) {
-		struct edge_sum *slot;
+		size_t to;
 
-		if (e->slots[i].key == NO_EDGE)
+		if (!e->slots[i].found)
 			continue;
-		slot = find_slot(&bigger, e->slots[i].key);
-		*slot = e->slots[i];
+		to = find_slot(&bigger, e->keys[i]);
+		bigger.slots[to] = e->slots[i];
+		bigger.keys[to] = e->keys[i];
 		if (e->divs)
-			bigger.divs[slot - bigger.slots] = e->divs[i];
+			bigger.divs[to] = e->divs[i];
 	}
 	bigger.used = e->used;
 	edge_sums_release(e);
 	*e = bigger;
 }
 
-static struct edge_sum *edge_sum_for(struct edge_sums *e, uint64_t key)
+static size_t edge_slot_for(struct edge_sums *e, uint64_t key)
 {
-	struct edge_sum *slot = find_slot(e, key);
+	size_t i = find_slot(e, key);
 
-	if (slot->key == key)
-		return slot;
+	if (e->slots[i].found)
+		return i;
 	if (!e->grid && e->used * 4 > e->mask * 3) {
 		edge_sums_grow(e);
-		slot = find_slot(e, key);
+		i = find_slot(e, key);
 	}
-	*slot = (struct edge_sum){ .key = key, .inlined = true };
+	e->slots[i] = (struct edge_sum){ .found = true, .inlined = true };
+	if (e->keys)
+		e->keys[i] = key;
 	e->used++;
-	return slot;
+	return i;
 }
 
 /* What a location is to the locations that it calls, and to those that call it. */
@@ -301,14 +315,15 @@ struct pending {
 static void add_edge(struct edge_sums *sums, uint64_t key, const struct stamp *s, bool residual,
 		     bool inlined)
 {
-	struct edge_sum *e = edge_sum_for(sums, key);
+	size_t i = edge_slot_for(sums, key);
+	struct edge_sum *e = &sums->slots[i];
 
 	if (e->stamp == s->number)
 		return;
 	e->stamp = s->number;
 	e->weight = wrap_add(e->weight, s->w);
 	if (sums->divs)
-		sums->divs[e - sums->slots] = wrap_add(sums->divs[e - sums->slots], s->d);
+		sums->divs[i] = wrap_add(sums->divs[i], s->d);
 	e->residual |= residual;
 	e->inlined &= inlined;
 }
@@ -323,12 +338,17 @@ static void add_pending(struct edge_sums *sums, struct pending *p, const struct 
 static void add_soon(struct edge_sums *sums, struct pending *p, uint64_t key, const struct stamp *s,
 		     bool residual, bool inlined)
 {
+	size_t slot;
+
 	if (p->n == PENDING)
 		add_pending(sums, p, s);
 	p->edges[p->n].key = key;
 	p->edges[p->n].residual = residual;
 	p->edges[p->n++].inlined = inlined;
-	__builtin_prefetch(first_slot(sums, key), 1);
+	slot = first_slot(sums, key);
+	__builtin_prefetch(&sums->slots[slot], 1);
+	if (sums->keys)
+		__builtin_prefetch(&sums->keys[slot]);
 }
 
 /* The nearest frame above location 'i' that is kept, or NONE; says whether others are between. */
@@ -473,11 +493,15 @@ static void make_grid(struct edge_walk *walk)
 
 	g->src = mem_new(walk->n->n, sizeof(*g->src));
 	g->dst = mem_new(walk->n->n, sizeof(*g->dst));
+	g->callers = mem_new((size_t)walk->n->n + 1, sizeof(*g->callers));
+	g->callees = mem_new((size_t)walk->n->n + 1, sizeof(*g->callees));
 	for (uint32_t i = 0; i < walk->n->n; i++) {
 		bool kept = !walk->kept || walk->kept[i];
 
 		g->src[i] = (uint32_t)g->nsrc;
 		g->dst[i] = (uint32_t)g->ndst;
+		g->callers[g->nsrc] = i; /* the next one takes its place unless it is kept */
+		g->callees[g->ndst] = i;
 		g->nsrc += kept;
 		g->ndst += kept && (!walk->wanted || walk->around || walk->wanted[i]);
 	}
@@ -512,13 +536,15 @@ static void add_sums(struct edge_sums *to, struct edge_sums *from)
 	for (size_t i = 0; i <= from->mask; i++) {
 		const struct edge_sum *f = &from->slots[i];
 		struct edge_sum *e;
+		size_t k;
 
-		if (f->key == NO_EDGE)
+		if (!f->found)
 			continue;
-		e = edge_sum_for(to, f->key);
+		k = edge_slot_for(to, key_of(from, i));
+		e = &to->slots[k];
 		e->weight = wrap_add(e->weight, f->weight);
 		if (to->divs)
-			to->divs[e - to->slots] = wrap_add(to->divs[e - to->slots], from->divs[i]);
+			to->divs[k] = wrap_add(to->divs[k], from->divs[i]);
 		e->residual |= f->residual;
 		e->inlined &= f->inlined;
 	}
@@ -540,24 +566,28 @@ static void sort_by_end(const struct edge *from, struct edge *to, size_t n, uint
 	free(at);
 }
 
-static struct edge *list_edges(const struct edge_sums *sums, uint32_t nnodes)
+/* Lets go of the sums. */
+static struct edge *list_edges(struct edge_sums *sums, uint32_t nnodes)
 {
-	struct edge *edges = mem_new(sums->used, sizeof(*edges));
-	struct edge *sorted = mem_new(sums->used, sizeof(*edges));
+	struct edge *edges = mem_new(sums->used, sizeof(*edges)), *sorted;
 	size_t k = 0;
 
 	for (size_t i = 0; i <= sums->mask; i++) {
 		const struct edge_sum *e = &sums->slots[i];
+		uint64_t key;
 
-		if (e->key == NO_EDGE)
+		if (!e->found)
 			continue;
-		edges[k++] = (struct edge){ .src = (uint32_t)(e->key >> 32),
-					    .dst = (uint32_t)e->key,
+		key = key_of(sums, i);
+		edges[k++] = (struct edge){ .src = (uint32_t)(key >> 32),
+					    .dst = (uint32_t)key,
 					    .weight = e->weight,
 					    .weight_div = sums->divs ? sums->divs[i] : 0,
 					    .residual = e->residual,
 					    .inlined = e->inlined };
 	}
+	edge_sums_release(sums);
+	sorted = mem_new(k, sizeof(*edges));
 	sort_by_end(edges, sorted, k, nnodes, true);
 	sort_by_end(sorted, edges, k, nnodes, false);
 	free(sorted);
@@ -583,10 +613,11 @@ struct edge *walk_edges(const struct nodes *n, const struct selection *s, const 
 		add_sums(&walk.sums[0], &walk.sums[t]);
 	*nedges = walk.sums[0].used;
 	edges = list_edges(&walk.sums[0], n->n);
-	edge_sums_release(&walk.sums[0]);
 	free(walk.calls);
 	free(walk.places);
 	free(walk.grid.src);
 	free(walk.grid.dst);
+	free(walk.grid.callers);
+	free(walk.grid.callees);
 	return edges;
 }

@@ -8,6 +8,7 @@
  */
 #include "profile/encode.h"
 
+#include "base/deflate.h"
 #include "base/out.h"
 #include "base/xalloc.h"
 #include "profile/labels.h"
@@ -15,18 +16,17 @@
 #include "profile/stack.h"
 #include "wire/pbw.h"
 
-#include <errno.h>
-#include <libdeflate.h>
 #include <stdlib.h>
 
-/* The level at which libdeflate is about as tight as the reference's default, and far faster. */
-enum { GZIP_LEVEL = 6 };
+/* What is compressed at a time. */
+enum { PART = 256 << 10 };
 
 struct encoder {
 	const struct profile *p;
 	struct out *o;
-	uint32_t *number;  /* of our string s in the file, plus one */
-	uint32_t *strings; /* in the file's order */
+	struct deflater *packer; /* or NULL: what is in 'o' stays there */
+	uint32_t *number;        /* of our string s in the file, plus one */
+	uint32_t *strings;       /* in the file's order */
 	uint32_t nstrings;
 	struct pbw w; /* scratch: one part of the message */
 };
@@ -101,6 +101,10 @@ static void flush(struct encoder *e)
 {
 	out_bytes(e->o, e->w.p, e->w.n);
 	e->w.n = 0;
+	if (e->packer && e->o->n >= PART) {
+		deflater_put(e->packer, e->o->p, e->o->n);
+		e->o->n = 0;
+	}
 }
 
 static void put_value_type(struct encoder *e, uint32_t field, struct value_type vt)
@@ -287,51 +291,38 @@ static void put_header(struct encoder *e)
 	flush(e);
 }
 
-void profile_encode(const struct profile *p, struct out *o)
+static void encode(struct encoder *e)
 {
-	struct encoder e = { .p = p, .o = o };
+	const struct profile *p = e->p;
 
-	e.number = mem_zeroed(p->strings->n, sizeof(*e.number));
-	e.strings = mem_new(p->strings->n, sizeof(*e.strings));
-	number_strings(&e);
-	scratch(&e, ((size_t)p->ntypes + 1) * 4 * PBW_NUMBER_MAX);
+	e->number = mem_zeroed(p->strings->n, sizeof(*e->number));
+	e->strings = mem_new(p->strings->n, sizeof(*e->strings));
+	number_strings(e);
+	scratch(e, ((size_t)p->ntypes + 1) * 4 * PBW_NUMBER_MAX);
 	for (uint32_t i = 0; i < p->ntypes; i++)
-		put_value_type(&e, 1, p->types[i]);
-	flush(&e);
-	put_samples(&e);
-	put_tables(&e);
-	put_header(&e);
-	free(e.number);
-	free(e.strings);
-	free(e.w.p);
+		put_value_type(e, 1, p->types[i]);
+	flush(e);
+	put_samples(e);
+	put_tables(e);
+	put_header(e);
+	free(e->number);
+	free(e->strings);
+	free(e->w.p);
 }
 
-/* About how long the message is going to be: room that is not used costs nothing. */
-static size_t expected_size(const struct profile *p)
+void profile_encode(const struct profile *p, struct out *o)
 {
-	enum { PER_ENTRY = 4, PER_VALUE = 5, PER_SAMPLE = 24 };
-
-	return p->nstacks * PER_ENTRY + p->nsamples * (p->ntypes * PER_VALUE + PER_SAMPLE);
+	encode(&(struct encoder){ .p = p, .o = o });
 }
 
 void profile_write(const struct profile *p, struct out *o)
 {
-	struct libdeflate_compressor *c = libdeflate_alloc_compressor(GZIP_LEVEL);
-	struct out plain;
-	char *packed = NULL;
-	size_t bound = 0;
+	struct deflater *packer = deflater_new(o);
+	struct out part;
 
-	out_init(&plain, 0);
-	out_reserve(&plain, expected_size(p));
-	profile_encode(p, &plain);
-	if (c && !plain.error) {
-		bound = libdeflate_gzip_compress_bound(c, plain.n);
-		packed = out_room(o, bound);
-	}
-	if (packed)
-		out_took(o, packed + libdeflate_gzip_compress(c, plain.p, plain.n, packed, bound));
-	else
-		o->error = o->error ? o->error : -ENOMEM;
-	libdeflate_free_compressor(c);
-	out_release(&plain);
+	out_init(&part, 0);
+	encode(&(struct encoder){ .p = p, .o = &part, .packer = packer });
+	deflater_put(packer, part.p, part.n);
+	deflater_end(packer);
+	out_release(&part);
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct label;
 struct profile;
@@ -23,6 +24,16 @@ void labels_normalize(const struct profile *p, struct label *labels, size_t n);
  * profile file cannot hold them, and the reference writes and reads its own files in between.
  */
 void labels_settle(struct profile *p);
+
+/*
+ * labels_share() leaves one copy of each list of labels, and lets go of the memory of the others.
+ * Their number in p->nlabels stays: it is what copying the labels of all samples takes.
+ */
+void labels_share(struct profile *p);
+
+/* Of 'n' labels; 'h' is what the hash goes on from. */
+uint64_t labels_hash(const struct label *l, size_t n, uint64_t h);
+bool labels_same(const struct label *a, const struct label *b, size_t n);
 
 bool label_is_string(const struct label *l);
 

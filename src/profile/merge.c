@@ -57,13 +57,6 @@ static uint64_t map_stack(struct merger *m, const struct sample *from)
 	return hash_bytes(to, from->depth * sizeof(*to), 0);
 }
 
-static uint64_t hash_labels(const struct label *l, size_t n, uint64_t h)
-{
-	for (size_t i = 0; i < n; i++)
-		h = hash_mix(h ^ l[i].key, hash_mix(l[i].str, l[i].unit) ^ (uint64_t)l[i].num);
-	return h;
-}
-
 static uint64_t map_labels(struct merger *m, const struct sample *from, uint64_t h)
 {
 	struct label *to = m->out->labels + m->out->nlabels;
@@ -76,17 +69,7 @@ static uint64_t map_labels(struct merger *m, const struct sample *from, uint64_t
 					.unit = map_optional(m, l.unit),
 					.num = l.num };
 	}
-	return hash_labels(to, from->nlabels, h);
-}
-
-static bool same_labels(const struct label *a, const struct label *b, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (a[i].key != b[i].key || a[i].str != b[i].str || a[i].unit != b[i].unit ||
-		    a[i].num != b[i].num)
-			return false;
-	}
-	return true;
+	return labels_hash(to, from->nlabels, h);
 }
 
 static bool same_sample(const struct profile *p, const struct sample *a, const struct sample *b)
@@ -94,7 +77,7 @@ static bool same_sample(const struct profile *p, const struct sample *a, const s
 	return a->depth == b->depth && a->nlabels == b->nlabels &&
 	       memcmp(p->stacks + a->stack, p->stacks + b->stack, a->depth * sizeof(*p->stacks)) ==
 		       0 &&
-	       same_labels(p->labels + a->label, p->labels + b->label, a->nlabels);
+	       labels_same(p->labels + a->label, p->labels + b->label, a->nlabels);
 }
 
 static uint64_t hash_sample(uint32_t i, const void *ctx)
@@ -180,7 +163,7 @@ static void hash_one(struct merger *m, size_t i)
 	const struct sample *s = &m->src->samples[i];
 	uint64_t h = hash_bytes(m->out->stacks + s->stack, s->depth * sizeof(*m->out->stacks), 0);
 
-	m->hashes[i] = hash_labels(m->src->labels + s->label, s->nlabels, h);
+	m->hashes[i] = labels_hash(m->src->labels + s->label, s->nlabels, h);
 }
 
 static void renumber(int t, void *ctx)

@@ -83,7 +83,10 @@ struct label {
 	int64_t num;
 };
 
-/* Stacks and labels of samples do not overlap, but there may be gaps between them. */
+/*
+ * Stacks and labels of samples do not overlap, but there may be gaps between them.  Once nobody is
+ * going to change them, samples with the same labels may share these: labels_share().
+ */
 struct sample {
 	uint64_t stack; /* stacks[stack .. stack + depth): locations, leaf first */
 	uint32_t depth;

@@ -10,6 +10,7 @@
 #include "base/notify.h"
 #include "base/par.h"
 #include "base/xalloc.h"
+#include "profile/labels.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "report/compare.h"
@@ -95,6 +96,9 @@ static int serve_profile(const struct config *cfg, const struct source_options *
 		return rc;
 	/* With a base, both sides are kept, and what -base makes of them. */
 	plain = has_base && !so->diff_base ? profile_without_label(p, "pprof::base") : p;
+	labels_share(p);
+	if (plain != p)
+		labels_share(plain);
 	web_views_init(&views, plain, cfg, settings);
 	views.source = so;
 	views.both = has_base ? p : NULL;
