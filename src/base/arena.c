@@ -37,8 +37,8 @@ struct arena_block {
 static struct {
 	pthread_mutex_t lock;
 	struct arena_block *blocks;
-	size_t size;
-} spare = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	size_t size, most;
+} spare = { .lock = PTHREAD_MUTEX_INITIALIZER, .most = MOST_SPARE };
 
 static size_t header_size(void)
 {
@@ -52,7 +52,7 @@ static bool keep_spare(struct arena_block *b)
 	if (b->alone || b->size < SPARE_FROM)
 		return false;
 	pthread_mutex_lock(&spare.lock);
-	if (spare.size + b->size <= MOST_SPARE) {
+	if (spare.size + b->size <= spare.most) {
 		b->next = spare.blocks;
 		spare.blocks = b;
 		spare.size += b->size;
@@ -79,6 +79,20 @@ static struct arena_block *take_spare(size_t size)
 	if (b)
 		memset(b, 0, b->used);
 	return b;
+}
+
+void arena_keep_none(void)
+{
+	pthread_mutex_lock(&spare.lock);
+	spare.most = 0;
+	while (spare.blocks) {
+		struct arena_block *b = spare.blocks;
+
+		spare.blocks = b->next;
+		spare.size -= b->size;
+		munmap(b, b->size);
+	}
+	pthread_mutex_unlock(&spare.lock);
 }
 
 void arena_init(struct arena *a, size_t budget)

@@ -23,6 +23,12 @@ struct arena {
 void arena_init(struct arena *a, size_t budget);
 void arena_release(struct arena *a);
 
+/*
+ * Released arenas leave some of their memory to the next ones.  arena_keep_none() lets go of it,
+ * and has it so from now on: for a program that stays.
+ */
+void arena_keep_none(void);
+
 /* Room for 'n' objects of 'size' bytes; NULL when that would exceed the budget. */
 void *arena_alloc(struct arena *a, size_t n, size_t size);
 

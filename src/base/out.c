@@ -1,5 +1,5 @@
 /*
- * out.c - a byte sink: memory, or a file descriptor behind a buffer
+ * out.c - a byte sink: memory, or a file descriptor or function behind a buffer
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,6 +30,20 @@ void out_init_fd(struct out *o, int fd)
 	*o = (struct out){ .fd = fd, .max = SIZE_MAX / 2 };
 }
 
+void out_init_to(struct out *o, void (*take)(void *ctx, const char *p, size_t n), void *ctx,
+		 size_t max)
+{
+	out_init(o, max);
+	o->take = take;
+	o->ctx = ctx;
+}
+
+/* Whether its buffer is only on the way to somewhere else. */
+static bool passes_on(const struct out *o)
+{
+	return o->fd >= 0 || o->take;
+}
+
 void out_release(struct out *o)
 {
 	free(o->p);
@@ -44,8 +58,22 @@ static void fail(struct out *o, int code)
 	o->n = o->cap = 0;
 }
 
+static void hand_over(struct out *o, const char *p, size_t n)
+{
+	if (n > o->max - o->taken) {
+		fail(o, -EFBIG);
+		return;
+	}
+	o->taken += n;
+	o->take(o->ctx, p, n);
+}
+
 static void write_all(struct out *o, const char *p, size_t n)
 {
+	if (o->take && n && !o->error) {
+		hand_over(o, p, n);
+		return;
+	}
 	while (n && !o->error) {
 		ssize_t w = write(o->fd, p, n);
 
@@ -94,7 +122,7 @@ static void *page_of(char *p)
 
 void out_reserve(struct out *o, size_t n)
 {
-	if (o->error || o->fd >= 0 || n <= o->cap - o->n || !grow(o, n))
+	if (o->error || passes_on(o) || n <= o->cap - o->n || !grow(o, n))
 		return;
 	if (n >= LARGE)
 		(void)madvise(page_of(o->p), n, MADV_HUGEPAGE);
@@ -102,7 +130,7 @@ void out_reserve(struct out *o, size_t n)
 
 int out_finish(struct out *o)
 {
-	if (o->fd >= 0)
+	if (passes_on(o))
 		flush(o);
 	return o->error;
 }
@@ -111,7 +139,7 @@ void out_bytes_slow(struct out *o, const void *p, size_t n)
 {
 	if (o->error)
 		return;
-	if (o->fd >= 0) {
+	if (passes_on(o)) {
 		flush(o);
 		if (o->error || n >= FD_BUFFER) {
 			write_all(o, p, n);
@@ -130,7 +158,7 @@ char *out_room_slow(struct out *o, size_t n)
 {
 	if (o->error)
 		return NULL;
-	if (o->fd >= 0) {
+	if (passes_on(o)) {
 		flush(o);
 		if (o->error || (n > o->cap && !grow(o, n > FD_BUFFER ? n : FD_BUFFER)))
 			return NULL;
@@ -138,6 +166,15 @@ char *out_room_slow(struct out *o, size_t n)
 		return NULL;
 	}
 	return o->p + o->n;
+}
+
+void out_insert(struct out *o, struct str s)
+{
+	if (s.n == 0 || !out_room(o, s.n))
+		return;
+	memmove(o->p + s.n, o->p, o->n);
+	memcpy(o->p, s.p, s.n);
+	o->n += s.n;
 }
 
 void out_fill(struct out *o, char c, size_t n)

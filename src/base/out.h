@@ -1,5 +1,5 @@
 /*
- * out.h - a byte sink: memory, or a file descriptor behind a buffer
+ * out.h - a byte sink: memory, or a file descriptor or function behind a buffer
  *
  * The first failure sticks: later calls do nothing, and the caller asks once, at the
  * end, with out_finish() or by looking at 'error'.
@@ -17,19 +17,25 @@ struct out {
 	char *p; /* what has not been written yet; for a memory sink: everything */
 	size_t n;
 	size_t cap; /* of the buffer; 0 from the first failure on */
-	size_t max; /* a memory sink refuses to grow beyond this */
-	int fd;     /* negative: a memory sink */
+	size_t max; /* a sink in memory, or to a function, refuses more than this */
+	int fd;     /* negative: a memory sink, or a function's */
 	int error;  /* negative errno of the first failure, or 0 */
+	void (*take)(void *ctx, const char *p, size_t n);
+	void *ctx;
+	size_t taken; /* by the function */
 };
 
 /* A sink in memory of at most 'max' bytes (0: no ceiling but the address space). */
 void out_init(struct out *o, size_t max);
 /* A sink that writes to 'fd', which stays the caller's to close. */
 void out_init_fd(struct out *o, int fd);
+/* A sink that hands on what comes, piece by piece, until it is 'max' bytes (0: no ceiling). */
+void out_init_to(struct out *o, void (*take)(void *ctx, const char *p, size_t n), void *ctx,
+		 size_t max);
 /* Frees the buffer; does not write what is left in it. */
 void out_release(struct out *o);
 
-/* Writes what is left (descriptor sinks) and returns the first failure, or 0. */
+/* Writes what is left (sinks not in memory) and returns the first failure, or 0. */
 int out_finish(struct out *o);
 
 /* Says that 'n' bytes will come: a sink in memory makes room for them at once. */
@@ -68,6 +74,9 @@ static inline void out_char(struct out *o, char c)
 {
 	out_bytes(o, &c, 1);
 }
+
+/* Puts 's' before all that a sink in memory holds. */
+void out_insert(struct out *o, struct str s);
 
 void out_fill(struct out *o, char c, size_t n);
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

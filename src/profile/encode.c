@@ -18,15 +18,11 @@
 
 #include <stdlib.h>
 
-/* What is compressed at a time. */
-enum { PART = 256 << 10 };
-
 struct encoder {
 	const struct profile *p;
 	struct out *o;
-	struct deflater *packer; /* or NULL: what is in 'o' stays there */
-	uint32_t *number;        /* of our string s in the file, plus one */
-	uint32_t *strings;       /* in the file's order */
+	uint32_t *number;  /* of our string s in the file, plus one */
+	uint32_t *strings; /* in the file's order */
 	uint32_t nstrings;
 	struct pbw w; /* scratch: one part of the message */
 };
@@ -101,10 +97,6 @@ static void flush(struct encoder *e)
 {
 	out_bytes(e->o, e->w.p, e->w.n);
 	e->w.n = 0;
-	if (e->packer && e->o->n >= PART) {
-		deflater_put(e->packer, e->o->p, e->o->n);
-		e->o->n = 0;
-	}
 }
 
 static void put_value_type(struct encoder *e, uint32_t field, struct value_type vt)
@@ -291,38 +283,38 @@ static void put_header(struct encoder *e)
 	flush(e);
 }
 
-static void encode(struct encoder *e)
-{
-	const struct profile *p = e->p;
-
-	e->number = mem_zeroed(p->strings->n, sizeof(*e->number));
-	e->strings = mem_new(p->strings->n, sizeof(*e->strings));
-	number_strings(e);
-	scratch(e, ((size_t)p->ntypes + 1) * 4 * PBW_NUMBER_MAX);
-	for (uint32_t i = 0; i < p->ntypes; i++)
-		put_value_type(e, 1, p->types[i]);
-	flush(e);
-	put_samples(e);
-	put_tables(e);
-	put_header(e);
-	free(e->number);
-	free(e->strings);
-	free(e->w.p);
-}
-
 void profile_encode(const struct profile *p, struct out *o)
 {
-	encode(&(struct encoder){ .p = p, .o = o });
+	struct encoder e = { .p = p, .o = o };
+
+	e.number = mem_zeroed(p->strings->n, sizeof(*e.number));
+	e.strings = mem_new(p->strings->n, sizeof(*e.strings));
+	number_strings(&e);
+	scratch(&e, ((size_t)p->ntypes + 1) * 4 * PBW_NUMBER_MAX);
+	for (uint32_t i = 0; i < p->ntypes; i++)
+		put_value_type(&e, 1, p->types[i]);
+	flush(&e);
+	put_samples(&e);
+	put_tables(&e);
+	put_header(&e);
+	free(e.number);
+	free(e.strings);
+	free(e.w.p);
+}
+
+static void pack(void *packer, const char *p, size_t n)
+{
+	deflater_put(packer, p, n);
 }
 
 void profile_write(const struct profile *p, struct out *o)
 {
 	struct deflater *packer = deflater_new(o);
-	struct out part;
+	struct out plain;
 
-	out_init(&part, 0);
-	encode(&(struct encoder){ .p = p, .o = &part, .packer = packer });
-	deflater_put(packer, part.p, part.n);
+	out_init_to(&plain, pack, packer, 0);
+	profile_encode(p, &plain);
+	(void)out_finish(&plain);
 	deflater_end(packer);
-	out_release(&part);
+	out_release(&plain);
 }

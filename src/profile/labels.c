@@ -5,7 +5,6 @@
  */
 #include "profile/labels.h"
 
-#include "base/table.h"
 #include "base/xalloc.h"
 #include "profile/profile.h"
 
@@ -134,68 +133,4 @@ bool labels_same(const struct label *a, const struct label *b, size_t n)
 			return false;
 	}
 	return true;
-}
-
-/* ------------------------------------------------------------------ one copy of each list */
-
-static uint64_t hash_of_sample(uint32_t i, const void *ctx)
-{
-	const struct profile *p = ctx;
-
-	return labels_hash(p->labels + p->samples[i].label, p->samples[i].nlabels, 0);
-}
-
-/* Whether labels are where those of the samples before them have ended. */
-static bool are_in_order(const struct profile *p)
-{
-	uint64_t end = 0;
-
-	for (size_t i = 0; i < p->nsamples; i++) {
-		if (p->samples[i].nlabels && p->samples[i].label < end)
-			return false;
-		end = p->samples[i].nlabels ? p->samples[i].label + p->samples[i].nlabels : end;
-	}
-	return true;
-}
-
-/* The sample with the labels of sample 'i', if one was seen before; else it is put down. */
-static uint32_t find_like(const struct profile *p, struct table *seen, uint32_t i)
-{
-	const struct sample *s = &p->samples[i], *other;
-	struct probe at;
-
-	table_reserve(seen, hash_of_sample, p);
-	at = table_probe(seen, hash_of_sample(i, p));
-	while (table_next(seen, &at)) {
-		other = &p->samples[at.value];
-		if (other->nlabels == s->nlabels &&
-		    labels_same(p->labels + other->label, p->labels + s->label, s->nlabels))
-			return at.value;
-	}
-	table_put(seen, &at, i);
-	return NONE;
-}
-
-void labels_share(struct profile *p)
-{
-	struct table seen;
-	uint64_t n = 0;
-
-	if (!are_in_order(p) || p->nsamples >= NONE)
-		return;
-	table_init(&seen, 0);
-	for (uint32_t i = 0; i < p->nsamples; i++) {
-		struct sample *s = &p->samples[i];
-		uint32_t like = s->nlabels ? find_like(p, &seen, i) : NONE;
-
-		if (like != NONE) {
-			s->label = p->samples[like].label;
-			continue;
-		}
-		memmove(p->labels + n, p->labels + s->label, s->nlabels * sizeof(*p->labels));
-		s->label = n;
-		n += s->nlabels;
-	}
-	table_release(&seen);
-	arena_forget(p->labels + n, p->labels + p->nlabels);
 }

@@ -25,12 +25,6 @@ void labels_normalize(const struct profile *p, struct label *labels, size_t n);
  */
 void labels_settle(struct profile *p);
 
-/*
- * labels_share() leaves one copy of each list of labels, and lets go of the memory of the others.
- * Their number in p->nlabels stays: it is what copying the labels of all samples takes.
- */
-void labels_share(struct profile *p);
-
 /* Of 'n' labels; 'h' is what the hash goes on from. */
 uint64_t labels_hash(const struct label *l, size_t n, uint64_t h);
 bool labels_same(const struct label *a, const struct label *b, size_t n);

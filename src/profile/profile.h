@@ -85,7 +85,7 @@ struct label {
 
 /*
  * Stacks and labels of samples do not overlap, but there may be gaps between them.  Once nobody is
- * going to change them, samples with the same labels may share these: labels_share().
+ * going to change them, samples with the same labels may share these: profile_compact().
  */
 struct sample {
 	uint64_t stack; /* stacks[stack .. stack + depth): locations, leaf first */

@@ -56,7 +56,7 @@ int render_tree_text(struct report *r, struct out *o, struct err *err)
 		return rc;
 	text_legend(o, &t.legend);
 	out_text(o, SEPARATOR HEADING);
-	while (call_table_next(&t, &e))
+	while (!o->error && call_table_next(&t, &e))
 		print_entry(r, o, &e);
 	if (t.g->n > 0)
 		out_text(o, SEPARATOR);

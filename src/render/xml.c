@@ -39,16 +39,32 @@ static void put_rune(struct out *o, uint32_t c, struct str bytes)
 		out_str(o, bytes);
 }
 
+/* How many of the first bytes are what they look like. */
+static size_t plain_run(struct str s, size_t most)
+{
+	size_t n = 0;
+
+	while (n < s.n && n < most && s.p[n] >= ' ' && s.p[n] < 0x7f)
+		n++;
+	return n;
+}
+
 void text_visible(struct out *o, struct str s, size_t most)
 {
-	while (s.n) {
-		size_t bytes;
-		uint32_t c = go_rune(s, &bytes);
+	for (;;) {
+		size_t bytes = plain_run(s, most);
+		uint32_t c;
 
+		out_bytes(o, s.p, bytes);
+		s = str_skip(s, bytes);
+		most -= bytes;
+		if (s.n == 0)
+			return;
 		if (most-- == 0) {
 			out_text(o, ELLIPSIS);
 			return;
 		}
+		c = go_rune(s, &bytes);
 		put_rune(o, c, (struct str){ s.p, bytes });
 		s = str_skip(s, bytes);
 	}
@@ -72,6 +88,22 @@ static const char *entity(char c)
 	default:
 		return NULL;
 	}
+}
+
+bool xml_is_plain(struct str s)
+{
+	/* Of printable characters, all but those of entity(). */
+	static const uint64_t special = (uint64_t)1 << '&' | (uint64_t)1 << '<' |
+					(uint64_t)1 << '>' | (uint64_t)1 << '"' |
+					(uint64_t)1 << '\'';
+
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+
+		if (c < ' ' || c >= 0x7f || (c < 64 && special >> c & 1))
+			return false;
+	}
+	return true;
 }
 
 void xml_escape(struct out *o, struct str s)

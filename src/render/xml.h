@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct out;
@@ -25,5 +26,8 @@ void text_visible(struct out *o, struct str s, size_t most);
  * allows only what text_visible() writes.
  */
 void xml_escape(struct out *o, struct str s);
+
+/* Whether both would leave it as it is. */
+bool xml_is_plain(struct str s);
 
 #endif /* RENDER_XML_H */

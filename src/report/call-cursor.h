@@ -41,9 +41,7 @@ static inline struct call_cursor call_cursor_at(const struct call_tree *t, uint3
 static inline uint32_t call_location(const struct call_tree *t, const struct call_cursor *c,
 				     uint32_t k)
 {
-	const struct profile *v = t->r->v;
-
-	return v->ends ? stack_location(v, c->sample, k) : c->stack[k];
+	return t->ends ? stack_location(t->r->v, c->sample, k) : c->stack[k];
 }
 
 /* The next place towards the leaf, or NONE. */

@@ -217,6 +217,7 @@ static void begin(struct call_tree *t, struct report *r)
 	no.trim = true;
 	nodes_init(&t->nodes, r->v, &no);
 	t->nsamples_before = v->origin ? v->origin->nsamples : v->nsamples;
+	t->ends = v->ends;
 	t->has_base = selection_has_base(v);
 	t->compared = t->has_base;
 }

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/xalloc.h"
-#include "profile/labels.h"
+#include "profile/compact.h"
 #include "profile/profile.h"
 #include "ui/web-views.h"
 #include "ui/web-visit.h"
@@ -113,9 +113,9 @@ static void open_book(struct collection *s, struct book *b)
 	pthread_mutex_unlock(&s->lock);
 	b->rc = s->open(s->ctx, str_of(b->name), &b->item, &b->err);
 	if (b->rc == 0) {
-		labels_share(b->item.profile);
+		profile_compact(b->item.profile);
 		if (b->item.both && b->item.both != b->item.profile)
-			labels_share(b->item.both);
+			profile_compact(b->item.both);
 		web_views_init(&b->views, b->item.profile, s->cfg, s->settings);
 		b->views.both = b->item.both;
 		b->views.sides = &b->item.sides;

@@ -5,12 +5,13 @@
  */
 #include "ui/serve.h"
 
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/notify.h"
 #include "base/par.h"
 #include "base/xalloc.h"
-#include "profile/labels.h"
+#include "profile/compact.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "report/compare.h"
@@ -27,6 +28,9 @@
 #include "web/web-server.h"
 
 #include <malloc.h>
+
+/* From this size on, an array is given back when it is freed. */
+enum { LARGE_ARRAY = 1 << 20 };
 
 int serve_check(const char *address, struct err *err)
 {
@@ -64,8 +68,11 @@ static int answer_with(const struct answerer *who, const struct source_options *
 
 	if (rc)
 		return rc;
-	/* Threads that come and go would each leave some memory behind. */
+	/* Threads that come and go would each leave some memory behind, and so would large arrays.
+	 */
 	(void)mallopt(M_ARENA_MAX, 1);
+	(void)mallopt(M_MMAP_THRESHOLD, LARGE_ARRAY);
+	arena_keep_none();
 	rc = web_serve(&at, who->answer, who->ctx, &server, err);
 	if (rc == 0)
 		url = mem_printf(strchr(at.host, ':') ? "http://[%s]:%u" : "http://%s:%u", at.host,
@@ -96,9 +103,9 @@ static int serve_profile(const struct config *cfg, const struct source_options *
 		return rc;
 	/* With a base, both sides are kept, and what -base makes of them. */
 	plain = has_base && !so->diff_base ? profile_without_label(p, "pprof::base") : p;
-	labels_share(p);
+	profile_compact(p);
 	if (plain != p)
-		labels_share(plain);
+		profile_compact(plain);
 	web_views_init(&views, plain, cfg, settings);
 	views.source = so;
 	views.both = has_base ? p : NULL;

@@ -32,7 +32,7 @@
 #include <inttypes.h>
 
 /* What a browser can still show; functions to choose from; characters of a name in a graph. */
-enum { LARGEST_BODY = 64 << 20, ALL_AT_ONCE = 2 << 20, CHOICES = 50, LONGEST_NAME = 1000 };
+enum { LARGEST_BODY = 24 << 20, ALL_AT_ONCE = 2 << 20, CHOICES = 50, LONGEST_NAME = 1000 };
 
 /* Reports at a time, so that a slow one holds up none; and bytes of answers to keep. */
 enum { REPORTS = 4, KEPT_BYTES = 16 << 20 };
@@ -50,16 +50,16 @@ static int show_text(struct visit *v,
 		     int (*render)(struct report *r, struct out *o, struct err *err), size_t most,
 		     struct err *err)
 {
-	struct out text;
-	int rc;
+	struct page_text t;
+	int rc, end;
 
-	out_init(&text, most);
-	rc = render(v->report, &text, err);
-	if (rc == 0 && text.error)
-		rc = err_set(err, text.error, "this is too much for a page: narrow it with focus");
-	if (rc == 0)
-		page_text(out_view(&text), &v->reply->body);
-	out_release(&text);
+	page_text_begin(&t, &v->reply->body, most);
+	rc = render(v->report, &t.text, err);
+	end = page_text_end(&t);
+	if (rc == 0 && end)
+		rc = err_set(err, end, "this is too much for a page: narrow it with focus");
+	if (rc)
+		out_release(&v->reply->body);
 	return rc;
 }
 
@@ -151,9 +151,8 @@ const struct view *web_view_find(const char *path)
 /* ------------------------------------------------------------------ pages */
 
 /* The body comes first: the head says what it leaves out, and what it warns of. */
-static int make_body(struct visit *v, struct page *pg, struct out *body, struct err *err)
+static int make_body(struct visit *v, struct page *pg, struct err *err)
 {
-	struct out *o = &v->reply->body;
 	int rc = visit_report(v, v->view->kind, v->view->has_param, err);
 
 	pg->report = v->report;
@@ -161,8 +160,8 @@ static int make_body(struct visit *v, struct page *pg, struct out *body, struct 
 		return rc;
 	trust_init(pg->trust, v->report);
 	rc = v->view->body(v, pg, err);
-	*body = *o;
-	out_init(o, 0);
+	if (rc)
+		out_release(&v->reply->body);
 	return rc;
 }
 
@@ -176,13 +175,13 @@ static void show_page(struct visit *v)
 			   .trust = &trust,
 			   .has_base = v->views->both != NULL,
 			   .home = v->views->home };
-	struct out *o = &v->reply->body, body, command;
+	struct out *o = &v->reply->body, head, command;
 	struct err err = { "" };
 	int rc;
 
-	out_init(&body, 0);
+	out_init(&head, 0);
 	out_init(&command, 0);
-	rc = make_body(v, &pg, &body, &err);
+	rc = make_body(v, &pg, &err);
 	if (rc)
 		pg.trust = NULL;
 	else if (!view->untyped && v->views->source)
@@ -191,15 +190,14 @@ static void show_page(struct visit *v)
 	pg.command = out_view(&command);
 	web_configs_offer(v, &pg);
 	pg.warnings = out_view(&v->warnings);
-	page_begin(&pg, o);
+	page_begin(&pg, &head);
 	if (rc) {
 		v->reply->status = VISIT_BAD_REQUEST;
 		page_note(&pg, str_of(err.msg), NULL, NULL, o);
-	} else {
-		out_str(o, out_view(&body));
 	}
+	out_insert(o, out_view(&head));
 	page_end(o);
-	out_release(&body);
+	out_release(&head);
 	out_release(&command);
 }
 

@@ -29,17 +29,24 @@ void page_safe(struct out *o, struct str s)
 {
 	struct out visible;
 
+	if (s.n <= SHOWN && xml_is_plain(s)) {
+		out_str(o, s);
+		return;
+	}
 	out_init(&visible, 0);
 	text_visible(&visible, s, SHOWN);
 	xml_escape(o, out_view(&visible));
 	out_release(&visible);
 }
 
-void page_text(struct str text, struct out *o)
+/* Whole lines, or the last one, which need not end. */
+static void put_lines(struct out *o, struct str text)
 {
 	struct str line, cell;
 
-	out_text(o, "<pre tabindex=\"0\">");
+	if (text.n == 0)
+		return;
+	text.n -= text.p[text.n - 1] == '\n';
 	while (str_split(&text, '\n', &line)) {
 		bool first = true;
 
@@ -50,7 +57,46 @@ void page_text(struct str text, struct out *o)
 		}
 		out_char(o, '\n');
 	}
-	out_text(o, "</pre>\n");
+}
+
+/* Lines go on as soon as they are whole. */
+static void take_text(void *text, const char *p, size_t n)
+{
+	struct page_text *t = text;
+	size_t end = n;
+
+	while (end > 0 && p[end - 1] != '\n')
+		end--;
+	if (end > 0 && t->line.n > 0) {
+		size_t first = (size_t)((const char *)memchr(p, '\n', n) - p) + 1;
+
+		out_bytes(&t->line, p, first);
+		put_lines(t->to, out_view(&t->line));
+		t->line.n = 0;
+		put_lines(t->to, (struct str){ p + first, end - first });
+	} else {
+		put_lines(t->to, (struct str){ p, end });
+	}
+	out_bytes(&t->line, p + end, n - end);
+}
+
+void page_text_begin(struct page_text *t, struct out *to, size_t most)
+{
+	t->to = to;
+	out_init(&t->line, 0);
+	out_init_to(&t->text, take_text, t, most);
+	out_text(to, "<pre tabindex=\"0\">");
+}
+
+int page_text_end(struct page_text *t)
+{
+	int rc = out_finish(&t->text);
+
+	put_lines(t->to, out_view(&t->line));
+	out_text(t->to, "</pre>\n");
+	out_release(&t->text);
+	out_release(&t->line);
+	return rc;
 }
 
 /* A list of what there is a line each of. */

@@ -10,14 +10,13 @@
 #ifndef WEB_PAGE_H
 #define WEB_PAGE_H
 
-#include "base/str.h"
+#include "base/out.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct compare;
 struct err;
-struct out;
 struct profile;
 struct report;
 struct trust;
@@ -73,8 +72,18 @@ void page_compare(const struct page *pg, struct report *r, const struct compare 
 void page_verdicts(const struct page *pg, struct out *o);
 /* Labels and their values, with links that filter and group by them. */
 void page_labels(const struct page *pg, struct out *o);
-/* A report that is text. */
-void page_text(struct str text, struct out *o);
+/*
+ * A report that is text: what is put into 'text' between the two goes to the page line by line, so
+ * that it is never there twice.  -EFBIG if that were more than 'most' bytes.
+ */
+struct page_text {
+	struct out text;
+	struct out line; /* private: what is still to end */
+	struct out *to;
+};
+
+void page_text_begin(struct page_text *t, struct out *to, size_t most);
+int page_text_end(struct page_text *t);
 /* A drawing, which "<path>" with the request's parameters is. */
 void page_drawing(const struct page *pg, const char *path, struct out *o);
 /* The graph, which "graph.svg" with the request's parameters is. */
