@@ -38,14 +38,14 @@ struct tag_sets {
 
 static uint64_t hash_labels(const struct profile *p, size_t sample)
 {
-	const struct sample *s = &p->samples[sample];
+	const struct sample *s = sample_at(p, sample);
 
 	return labels_hash(p->labels + s->label, s->nlabels, s->nlabels);
 }
 
 static bool same_labels(const struct profile *p, size_t a, size_t b)
 {
-	const struct sample *x = &p->samples[a], *y = &p->samples[b];
+	const struct sample *x = sample_at(p, a), *y = sample_at(p, b);
 
 	return x->nlabels == y->nlabels &&
 	       (x->label == y->label ||
@@ -80,7 +80,7 @@ static uint32_t set_of(struct tag_sets *sets, size_t sample, struct sample_tags 
 		if (same_labels(p, sets->at[at.value].sample, sample))
 			return at.value;
 	}
-	tags_read(st, p, &p->samples[sample], o);
+	tags_read(st, p, sample_at(p, sample), o);
 	table_put(&sets->index, &at, (uint32_t)sets->n);
 	return add_set(sets, sample, &st->list);
 }
@@ -97,7 +97,7 @@ static void tag_sets_init(struct tag_sets *sets, struct profile *p, const struct
 		bool counts = selected_value(s, p, i) || selected_divisor(s, p, i);
 		uint32_t set = NONE;
 
-		if (counts && p->samples[i].nlabels)
+		if (counts && sample_at(p, i)->nlabels)
 			set = set_of(sets, i, &st, p, o);
 		if (set != NONE && !sets->at[set].label && !sets->at[set].nnumbers)
 			set = NONE;

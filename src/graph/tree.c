@@ -115,7 +115,7 @@ static void add_stack(struct builder *b, size_t sample, int64_t w, int64_t d)
 	uint32_t node = NONE;
 
 	if (b->o->visual)
-		tags_read(&b->st, n->p, &n->p->samples[sample], &b->o->tags);
+		tags_read(&b->st, n->p, sample_at(n->p, sample), &b->o->tags);
 	for (uint32_t i = stack.n; i-- > 0;) {
 		uint32_t loc = stack.at[i];
 		uint32_t first = n->first[loc], outermost = n->first[loc + 1] - 1;

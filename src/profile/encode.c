@@ -63,7 +63,7 @@ static void number_strings(struct encoder *e)
 		add(e, p->types[i].unit);
 	}
 	for (size_t i = 0; i < p->nsamples; i++)
-		add_labels(e, &p->samples[i]);
+		add_labels(e, sample_at(p, i));
 	for (uint32_t i = 0; i < p->nmappings; i++) {
 		add(e, p->mappings[i].file);
 		add(e, p->mappings[i].build_id);
@@ -157,7 +157,7 @@ static void put_samples(struct encoder *e)
 
 	stack_reader_init(&reader, p);
 	for (size_t i = 0; i < p->nsamples; i++) {
-		const struct sample *s = &p->samples[i];
+		const struct sample *s = sample_at(p, i);
 		struct stack_list stack = stack_read(&reader, i);
 		size_t mark;
 

@@ -119,9 +119,10 @@ struct profile {
 	uint32_t ntypes;
 	uint32_t default_type; /* string */
 
-	struct sample *samples;
-	int64_t *values; /* ntypes per row */
-	uint32_t *rows;  /* of a view that left samples out: the row of each; else NULL */
+	struct sample *samples; /* one per row, */
+	int64_t *values;        /* and ntypes of these */
+	uint32_t *rows;         /* of a view that left samples out: where they are; else NULL */
+	size_t nrows;           /* in that case */
 	size_t nsamples;
 
 	uint32_t *stacks;
@@ -212,6 +213,16 @@ static inline struct str profile_str(const struct profile *p, uint32_t s)
 static inline size_t sample_row(const struct profile *p, size_t sample)
 {
 	return p->rows ? p->rows[sample] : sample;
+}
+
+static inline size_t profile_rows(const struct profile *p)
+{
+	return p->rows ? p->nrows : p->nsamples;
+}
+
+static inline struct sample *sample_at(const struct profile *p, size_t sample)
+{
+	return &p->samples[sample_row(p, sample)];
 }
 
 static inline int64_t *sample_values(const struct profile *p, size_t sample)

@@ -36,7 +36,7 @@ static uint32_t drop_hidden(uint32_t *stack, uint32_t n, const uint8_t *hidden)
 struct stack_list stack_compose(struct stack_reader *r, size_t sample)
 {
 	const struct profile *p = r->p;
-	const struct sample *s = &p->samples[sample];
+	const struct sample *s = sample_at(p, sample);
 	uint32_t n = stack_depth(p, sample);
 
 	if (n > r->cap) {

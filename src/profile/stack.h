@@ -35,7 +35,7 @@ struct stack_list stack_compose(struct stack_reader *r, size_t sample);
 static inline struct stack_list stack_read(struct stack_reader *r, size_t sample)
 {
 	const struct profile *p = r->p;
-	const struct sample *s = &p->samples[sample];
+	const struct sample *s = sample_at(p, sample);
 
 	if (p->hidden || p->ends)
 		return stack_compose(r, sample);
@@ -45,13 +45,13 @@ static inline struct stack_list stack_read(struct stack_reader *r, size_t sample
 /* One by one, hidden ones among them: there are so many, */
 static inline uint32_t stack_depth(const struct profile *p, size_t sample)
 {
-	return p->nleaves + p->samples[sample].depth + p->nroots;
+	return p->nleaves + sample_at(p, sample)->depth + p->nroots;
 }
 
 /* and this is number 'k'. */
 static inline uint32_t stack_location(const struct profile *p, size_t sample, uint32_t k)
 {
-	const struct sample *s = &p->samples[sample];
+	const struct sample *s = sample_at(p, sample);
 	const uint32_t *ends;
 
 	if (k - p->nleaves < s->depth)

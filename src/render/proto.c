@@ -22,7 +22,7 @@ void render_proto(struct report *r, struct out *o)
 
 	if (r->ratio > 0 && r->ratio != 1) {
 		own_values(v);
-		for (size_t i = 0; i < v->nsamples * v->ntypes; i++)
+		for (size_t i = 0; i < profile_rows(v) * v->ntypes; i++)
 			v->values[i] = f64_to_i64((double)v->values[i] * r->ratio);
 	}
 	profile_write(v, o);

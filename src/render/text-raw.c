@@ -101,7 +101,7 @@ static void print_labels(struct out *o, struct pieces *parts, const struct profi
 static void print_sample(struct out *o, struct pieces *parts, struct stack_reader *reader, size_t i)
 {
 	const struct profile *p = reader->p;
-	const struct sample *s = &p->samples[i];
+	const struct sample *s = sample_at(p, i);
 	struct stack_list stack = stack_read(reader, i);
 	const struct label *l = p->labels + s->label;
 	uint32_t strings = 0;

@@ -105,7 +105,7 @@ static void print_labels(struct tracer *t, const struct label *l, uint32_t n)
 static void print_sample(struct tracer *t, size_t i)
 {
 	const struct profile *v = t->r->v;
-	const struct sample *s = &v->samples[i];
+	const struct sample *s = sample_at(v, i);
 	struct stack_list stack = stack_read(&t->reader, i);
 
 	if (stack.n == 0)

@@ -27,7 +27,7 @@ static inline uint32_t call_frames_of(const struct nodes *n, uint32_t location)
 
 static inline struct call_cursor call_cursor_at(const struct call_tree *t, uint32_t sample)
 {
-	const struct sample *s = &t->r->v->samples[sample];
+	const struct sample *s = sample_at(t->r->v, sample);
 	struct call_cursor c = { t->r->v->stacks + s->stack, sample, stack_depth(t->r->v, sample),
 				 0, 0 };
 

@@ -16,7 +16,6 @@
 #include "report/events.h"
 #include "report/report.h"
 #include "report/significance.h"
-#include "view/own.h"
 
 #include <errno.h>
 #include <math.h>
@@ -97,7 +96,7 @@ static uint32_t numbered(const struct job *j, struct str text)
 static uint32_t profile_of(const struct job *j, size_t sample, uint32_t base, uint32_t number)
 {
 	const struct profile *v = j->r->v;
-	const struct sample *s = &v->samples[sample];
+	const struct sample *s = sample_at(v, sample);
 	uint32_t found = NONE;
 	bool is_base = false;
 
@@ -151,7 +150,7 @@ static double events_at(const struct job *j, size_t i, double *value)
 
 	if (side->period > 0)
 		rule.period = (double)side->period;
-	n = events_of(&rule, v, &v->samples[i], values, j->r->selection.index);
+	n = events_of(&rule, v, sample_at(v, i), values, j->r->selection.index);
 	*value = fabs((double)values[j->r->selection.index]);
 	if (*value <= 0)
 		return 0;
@@ -175,10 +174,10 @@ static int64_t whole(double v)
 }
 
 /* The numbers of one profile, in place of those that the samples have. */
-static void fill(const struct job *j, uint32_t profile, int64_t *values)
+static void fill(const struct job *j, uint32_t profile)
 {
 	for (size_t i = 0; i < j->r->v->nsamples; i++) {
-		int64_t *to = values + i * COLUMNS;
+		int64_t *to = sample_values(j->v, i);
 		double value, events;
 
 		memset(to, 0, COLUMNS * sizeof(*to));
@@ -214,7 +213,7 @@ static void add_profile(struct job *j, uint32_t profile)
 	struct profile *v = j->v;
 	AUTO(freep) struct weight *weights = mem_new(j->nodes.n, sizeof(*weights));
 
-	fill(j, profile, v->values);
+	fill(j, profile);
 	for (uint32_t column = 0; column < COLUMNS; column++) {
 		struct selection s = { .index = column };
 		int64_t all = 0;
@@ -226,7 +225,7 @@ static void add_profile(struct job *j, uint32_t profile)
 			store(j, j->cum, n, column, profile, weights[n].cum);
 		}
 		for (size_t i = 0; i < v->nsamples; i++)
-			all = wrap_add(all, v->values[i * COLUMNS + column]);
+			all = wrap_add(all, sample_values(v, i)[column]);
 		store(j, j->whole, 0, column, profile, all);
 	}
 }
@@ -241,10 +240,8 @@ static void add_up(struct job *j)
 	find_unit(j);
 	(void)node_options_init(&o, &j->r->cfg);
 	j->v = v;
-	own_stacks(v);
 	v->ntypes = COLUMNS;
-	v->rows = NULL;
-	v->values = mem_new(v->nsamples * COLUMNS, sizeof(*v->values));
+	v->values = mem_new(profile_rows(v) * COLUMNS, sizeof(*v->values));
 	nodes_init(&j->nodes, v, &o);
 	j->flat = mem_zeroed(j->nodes.n * row, sizeof(*j->flat));
 	j->cum = mem_zeroed(j->nodes.n * row, sizeof(*j->cum));

@@ -119,8 +119,8 @@ void tag_table_init(struct tag_table *t, struct report *r)
 	table_init(&c.index, 0);
 	out_init(&c.text, 0);
 	for (size_t i = 0; i < v->nsamples; i++) {
-		for (uint32_t k = 0; k < v->samples[i].nlabels; k++)
-			add_label(&c, &v->labels[v->samples[i].label + k],
+		for (uint32_t k = 0; k < sample_at(v, i)->nlabels; k++)
+			add_label(&c, &v->labels[sample_at(v, i)->label + k],
 				  selected_value(&r->selection, v, i));
 	}
 	if (c.n)

@@ -117,7 +117,7 @@ static void add_lost(struct trust *t, const struct report *r, const struct profi
 	if (!mark_lost(p, mark))
 		return;
 	for (size_t i = 0; i < p->nsamples; i++) {
-		const struct sample *s = &p->samples[i];
+		const struct sample *s = sample_at(p, i);
 
 		if (s->depth && mark[p->stacks[s->stack]])
 			t->lost = wrap_add(t->lost, value_of(r, p, i));
@@ -181,7 +181,7 @@ static bool mark_unnamed(const struct profile *p, uint8_t *mark)
 static void add_sample(struct trust *t, struct unnamed *u, const struct profile *p, size_t i,
 		       int64_t value)
 {
-	const struct sample *s = &p->samples[i];
+	const struct sample *s = sample_at(p, i);
 	bool any = false;
 
 	for (uint32_t k = 0; k < s->depth; k++) {

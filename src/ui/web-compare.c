@@ -25,7 +25,7 @@
 
 static bool is_of_side(struct profile *p, unsigned long i, void *ctx)
 {
-	const struct sample *s = &p->samples[i];
+	const struct sample *s = sample_at(p, i);
 	uint32_t base = profile_lookup(p, STR("pprof::base"));
 	bool is_old = false;
 
@@ -43,10 +43,10 @@ static void restore(struct profile *p)
 
 	own_samples(p);
 	own_values(p);
-	for (size_t i = 0; i < p->nsamples * p->ntypes; i++)
+	for (size_t i = 0; i < profile_rows(p) * p->ntypes; i++)
 		p->values[i] = wrap_mul(p->values[i], -1);
 	for (size_t i = 0; i < p->nsamples; i++) {
-		struct sample *s = &p->samples[i];
+		struct sample *s = sample_at(p, i);
 		uint64_t first = n;
 
 		for (uint32_t k = 0; k < s->nlabels; k++) {

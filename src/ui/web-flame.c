@@ -26,8 +26,7 @@
 #include <stdlib.h>
 
 enum {
-	SHELVES = 4,     /* this configuration and some before it: a comparison has three */
-	LARGE = 1 << 22, /* entries of stacks: only a comparison keeps more than one of these */
+	SHELVES = 4, /* this configuration and some before it: a comparison has three */
 	FEWEST_PIXELS = 100,
 	MOST_PIXELS = 8192,
 	LONGEST_NAME = 1000, /* characters that are sent of a name */
@@ -180,7 +179,7 @@ static int find_shelf(struct visit *v, struct shelf **out, struct err *err)
 	AUTO(freep) char *key = NULL;
 	AUTO(freep) char *kind = NULL;
 	struct flame_shelf *all = v->views->flames;
-	bool large = v->views->profile->nstacks > LARGE && !v->views->both;
+	bool large = visit_is_large(v->views) && !v->views->both;
 	struct call_order *order;
 	struct shelf *s;
 	int rc = visit_configure(v, err);
@@ -204,6 +203,23 @@ static int find_shelf(struct visit *v, struct shelf **out, struct err *err)
 	s->used = ++all->clock;
 	*out = s;
 	return 0;
+}
+
+/* Whether it keeps more than the tree: samples that were chosen, or callers and callees. */
+static bool is_heavy(const struct shelf *s)
+{
+	return s->key && (s->pivot.pattern || s->r->v->rows || s->r->v->ends || s->r->v->hidden);
+}
+
+void flame_shelf_lighten(struct flame_shelf *all)
+{
+	if (pthread_mutex_trylock(&all->lock) != 0)
+		return;
+	for (size_t i = 0; i < SHELVES; i++) {
+		if (is_heavy(&all->at[i]))
+			release_shelf(&all->at[i]);
+	}
+	pthread_mutex_unlock(&all->lock);
 }
 
 /* ------------------------------------------------------------------ functions that match */
@@ -306,9 +322,21 @@ static struct call_range find_top(struct captions *c, const struct call_tree *t,
 
 /* ------------------------------------------------------------------ answers */
 
-static void refuse(struct visit *v, const struct err *err)
+/* The shelf, with the pivot if functions to turn around were asked for; or NULL, and why is said.
+ */
+static struct shelf *find_asked(struct visit *v)
 {
-	web_say(v->reply, VISIT_BAD_REQUEST, err->msg);
+	const char *pattern = web_arg(v->rq, "p");
+	struct shelf *s;
+	struct err err;
+	int rc = find_shelf(v, &s, &err);
+
+	if (rc == 0 && *pattern)
+		rc = find_pivot(s, pattern, &err);
+	if (rc == 0)
+		return s;
+	web_say(v->reply, VISIT_BAD_REQUEST, err.msg);
+	return NULL;
 }
 
 static double pixels_of(const struct visit *v)
@@ -325,17 +353,11 @@ static void send_data(struct visit *v)
 {
 	const char *pattern = web_arg(v->rq, "p"), *top = web_arg(v->rq, "z");
 	struct flame_part parts[2];
+	struct shelf *s = find_asked(v);
 	size_t n = 0;
-	struct shelf *s;
-	struct err err;
-	int rc = find_shelf(v, &s, &err);
 
-	if (rc == 0 && *pattern)
-		rc = find_pivot(s, pattern, &err);
-	if (rc) {
-		refuse(v, &err);
+	if (!s)
 		return;
-	}
 	if (*pattern) {
 		const struct call_tree *up = &s->pivot.callers, *down = &s->pivot.callees;
 
@@ -384,17 +406,12 @@ static void send_found(struct visit *v)
 	AUTO(freep) uint8_t *hit = NULL;
 	struct json j = { .o = &v->reply->body, .dense = true };
 	struct call_range top;
-	struct shelf *s;
+	struct shelf *s = find_asked(v);
 	struct err err;
 	size_t n;
-	int rc = find_shelf(v, &s, &err);
 
-	if (rc == 0 && *pattern)
-		rc = find_pivot(s, pattern, &err);
-	if (rc) {
-		refuse(v, &err);
+	if (!s)
 		return;
-	}
 	v->reply->type = "application/json";
 	if (find_hits(s, web_arg(v->rq, "q"), &hit, &n, &err) != 0) {
 		json_open(&j, NULL, '{');
@@ -414,17 +431,14 @@ static void send_found(struct visit *v)
 
 static void send_name(struct visit *v)
 {
+	struct shelf *s = find_asked(v);
 	int64_t place = -1;
-	struct shelf *s;
-	struct err err;
-	int rc = find_shelf(v, &s, &err);
 
-	if (rc == 0)
-		rc = go_atoi(str_of(web_arg(v->rq, "place")), &place, &err);
-	if (rc == 0 && (place < 0 || place >= s->tree.nodes.n))
-		rc = err_set(&err, -EINVAL, "there is no such place");
-	if (rc) {
-		refuse(v, &err);
+	if (!s)
+		return;
+	if (go_atoi(str_of(web_arg(v->rq, "place")), &place, NULL) != 0 || place < 0 ||
+	    place >= s->tree.nodes.n) {
+		web_say(v->reply, VISIT_BAD_REQUEST, "there is no such place");
 		return;
 	}
 	v->reply->type = "text/plain; charset=utf-8";

@@ -18,6 +18,12 @@ struct visit;
 struct flame_shelf *flame_shelf_new(void);
 void flame_shelf_free(struct flame_shelf *s);
 
+/*
+ * Lets go of what can be made again and is more than the tree of a whole profile, unless somebody
+ * is using it: before a report that takes much memory, too.
+ */
+void flame_shelf_lighten(struct flame_shelf *s);
+
 /* Makes the tree that is most likely asked for first, of a struct web_views. */
 void web_flame_prepare(void *views);
 

@@ -34,8 +34,8 @@
 /* What a browser can still show; functions to choose from; characters of a name in a graph. */
 enum { LARGEST_BODY = 24 << 20, ALL_AT_ONCE = 2 << 20, CHOICES = 50, LONGEST_NAME = 1000 };
 
-/* Reports at a time, so that a slow one holds up none; and bytes of answers to keep. */
-enum { REPORTS = 4, KEPT_BYTES = 16 << 20 };
+/* Reports of a small profile at a time, so that a slow one holds up none; answers to keep. */
+enum { REPORTS = 4, KEPT_BYTES = 8 << 20 };
 
 /* ------------------------------------------------------------------ bodies */
 
@@ -332,6 +332,7 @@ enum {
 	CHANGES = 1, /* by POST or DELETE only */
 	WORKS = 2,   /* takes its turn among those that use all processors */
 	KEPT = 4,    /* the same question has the same answer */
+	TREES = 8,   /* goes by the trees of flame graphs, which may be kept */
 };
 
 /* What is no page. */
@@ -341,9 +342,9 @@ static const struct {
 	unsigned how;
 } others[] = {
 	{ "/flamegraph.svg", send_flame, WORKS | KEPT },
-	{ "/flame.json", web_flame_data, WORKS | KEPT },
-	{ "/flame-search.json", web_flame_search, WORKS | KEPT },
-	{ "/flame-name.txt", web_flame_name, WORKS },
+	{ "/flame.json", web_flame_data, WORKS | KEPT | TREES },
+	{ "/flame-search.json", web_flame_search, WORKS | KEPT | TREES },
+	{ "/flame-name.txt", web_flame_name, WORKS | TREES },
 	{ "/graph.svg", send_graph, KEPT },
 	{ "/compare.json", web_compare_send, WORKS | KEPT },
 	{ "/download", send_profile, WORKS },
@@ -368,6 +369,19 @@ static void refuse_method(struct visit *v, bool changes)
 		changes ? "only POST and DELETE" : "only GET and HEAD");
 }
 
+static void make_answer(struct visit *v, void (*make)(struct visit *v), unsigned how)
+{
+	if (how & WORKS)
+		visit_begin_work(v);
+	if (!(how & TREES) && visit_is_large(v->views))
+		flame_shelf_lighten(v->views->flames);
+	make(v);
+	if (how & WORKS)
+		visit_end_work(v);
+	if (v->rq->unpacks)
+		web_pack(v->reply);
+}
+
 static void answer_as(struct visit *v, void (*make)(struct visit *v), unsigned how)
 {
 	struct out key;
@@ -376,13 +390,7 @@ static void answer_as(struct visit *v, void (*make)(struct visit *v), unsigned h
 	if (how & KEPT)
 		visit_key(v, &key);
 	if (!(how & KEPT) || !web_cache_get(v->views->kept, out_view(&key), v->reply)) {
-		if (how & WORKS)
-			visit_begin_work(v);
-		make(v);
-		if (how & WORKS)
-			visit_end_work(v);
-		if (v->rq->unpacks)
-			web_pack(v->reply);
+		make_answer(v, make, how);
 		if (how & KEPT)
 			web_cache_put(v->views->kept, out_view(&key), v->reply);
 	}
@@ -416,7 +424,9 @@ static void answer(struct visit *v)
 	else if (v->rq->changes)
 		refuse_method(v, false);
 	else
-		answer_as(v, show_page, v->view->live ? WORKS : WORKS | KEPT);
+		answer_as(v, show_page,
+			  WORKS | (v->view->live ? 0 : KEPT) |
+				  (v->view->kind == REPORT_FLAME ? TREES : 0));
 }
 
 void web_views_init(struct web_views *v, const struct profile *p, const struct config *cfg,
@@ -428,7 +438,7 @@ void web_views_init(struct web_views *v, const struct profile *p, const struct c
 				 .kept = web_cache_new(KEPT_BYTES),
 				 .flames = flame_shelf_new(),
 				 .drawing = PTHREAD_MUTEX_INITIALIZER };
-	(void)sem_init(&v->working, 0, REPORTS);
+	(void)sem_init(&v->working, 0, visit_is_large(v) ? 1 : REPORTS);
 }
 
 void web_views_release(struct web_views *v)

@@ -17,8 +17,13 @@
 
 /* Rows of a table, as in the reference; and what a request may take. */
 enum { TOP_ROWS = 500, ARENA_BUDGET = 64 << 20 };
-/* From how many entries of stacks on reports leave enough behind to give it back. */
-enum { LARGE = 1 << 20 };
+/* Entries of stacks. */
+enum { LARGE = 1 << 22 };
+
+bool visit_is_large(const struct web_views *views)
+{
+	return views->profile->nstacks > LARGE;
+}
 
 static void keep_warning(struct notify *n, enum notify_kind kind, const char *text)
 {
@@ -46,7 +51,7 @@ void visit_release(struct visit *v)
 	profile_free(v->profile);
 	out_release(&v->warnings);
 	arena_release(&v->arena);
-	if (v->views->profile->nstacks > LARGE)
+	if (visit_is_large(v->views))
 		(void)malloc_trim(0);
 }
 

@@ -56,6 +56,9 @@ struct view {
 	bool live;      /* the same question has another answer each time: nothing is kept */
 };
 
+/* Whether each report of its profile takes megabytes: then there is one at a time. */
+bool visit_is_large(const struct web_views *views);
+
 void visit_init(struct visit *v, struct web_views *views, const struct web_request *rq,
 		struct web_reply *reply);
 void visit_release(struct visit *v);

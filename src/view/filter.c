@@ -143,7 +143,8 @@ static void filter_by_name(struct profile *v, struct filters *f, struct notify *
 	}
 	mark = mem_zeroed(v->nlocations, 1);
 	b.mark = mark;
-	own_locations(v);
+	if (f->hide.re || f->show.re)
+		own_locations(v);
 	for (uint32_t i = 0; i < v->nlocations; i++)
 		mark[i] = judge(v, &b, f, &v->locations[i]);
 	stack_reader_init(&b.reader, v);
@@ -175,7 +176,7 @@ static bool cut_location(struct profile *v, struct location *l, struct matcher *
 static bool cut_stack(struct profile *v, unsigned long i, void *ctx)
 {
 	const uint8_t *hit = ctx;
-	struct sample *s = &v->samples[i];
+	struct sample *s = sample_at(v, i);
 
 	for (uint32_t k = s->depth; k > 0; k--) {
 		if (hit[v->stacks[s->stack + k - 1]]) {
@@ -218,8 +219,8 @@ static bool keep_by_tag(struct profile *v, unsigned long i, void *ctx)
 {
 	struct by_tag *b = ctx;
 	const struct filters *f = b->f;
-	bool focused = !f->tagfocus || tag_filter_match(f->tagfocus, v, &v->samples[i]);
-	bool ignored = f->tagignore && tag_filter_match(f->tagignore, v, &v->samples[i]);
+	bool focused = !f->tagfocus || tag_filter_match(f->tagfocus, v, sample_at(v, i));
+	bool ignored = f->tagignore && tag_filter_match(f->tagignore, v, sample_at(v, i));
 
 	b->focused |= focused;
 	b->ignored |= ignored;
@@ -249,7 +250,7 @@ static void filter_tags(struct profile *v, struct filters *f, struct notify *not
 	own_samples(v);
 	labels = xarena(&v->arena, v->nlabels, sizeof(*labels));
 	for (size_t i = 0; i < v->nsamples; i++) {
-		struct sample *s = &v->samples[i];
+		struct sample *s = sample_at(v, i);
 		uint64_t first = n;
 
 		for (uint32_t k = 0; k < s->nlabels; k++) {

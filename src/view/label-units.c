@@ -101,8 +101,8 @@ void label_units_init(struct label_units *u, const struct profile *p, struct not
 	u->unit = mem_new(u->n, sizeof(*u->unit));
 	memset(u->unit, 0xff, u->n * sizeof(*u->unit));
 	for (size_t i = 0; i < p->nsamples; i++) {
-		for (uint32_t k = 0; k < p->samples[i].nlabels; k++)
-			note_label(&s, &p->labels[p->samples[i].label + k]);
+		for (uint32_t k = 0; k < sample_at(p, i)->nlabels; k++)
+			note_label(&s, &p->labels[sample_at(p, i)->label + k]);
 	}
 	warn(&s, notify);
 	free(s.list);

@@ -21,28 +21,13 @@ static void *copy(struct profile *v, const void *from, size_t n, size_t size)
 void own_samples(struct profile *v)
 {
 	if (v->origin && v->samples == v->origin->samples)
-		v->samples = copy(v, v->samples, v->nsamples, sizeof(*v->samples));
-}
-
-/* The entries of the samples' rows, 'n' each. */
-static void *copy_rows(struct profile *v, const void *from, size_t n, size_t size)
-{
-	char *to = xarena(&v->arena, v->nsamples, n * size);
-
-	for (size_t i = 0; i < v->nsamples; i++)
-		memcpy(to + i * n * size, (const char *)from + sample_row(v, i) * n * size,
-		       n * size);
-	return to;
+		v->samples = copy(v, v->samples, profile_rows(v), sizeof(*v->samples));
 }
 
 void own_values(struct profile *v)
 {
-	if (!v->origin || v->values != v->origin->values)
-		return;
-	v->values = copy_rows(v, v->values, v->ntypes, sizeof(*v->values));
-	if (v->ends)
-		v->ends = copy_rows(v, v->ends, v->nleaves + v->nroots, sizeof(*v->ends));
-	v->rows = NULL;
+	if (v->origin && v->values == v->origin->values)
+		v->values = copy(v, v->values, profile_rows(v) * v->ntypes, sizeof(*v->values));
 }
 
 void own_stacks(struct profile *v)
@@ -63,8 +48,8 @@ void own_stacks(struct profile *v)
 		struct stack_list stack = stack_read(&reader, i);
 
 		memcpy(stacks + n, stack.at, stack.n * sizeof(*stacks));
-		v->samples[i].stack = n;
-		v->samples[i].depth = stack.n;
+		sample_at(v, i)->stack = n;
+		sample_at(v, i)->depth = stack.n;
 		n += stack.n;
 	}
 	stack_reader_release(&reader);
@@ -87,40 +72,24 @@ void own_functions(struct profile *v)
 		v->functions = copy(v, v->functions, v->nfunctions, sizeof(*v->functions));
 }
 
-/* Rows of its own, of which the first 'n' say where the values of the samples are. */
-static uint32_t *new_rows(struct profile *v, size_t n)
-{
-	uint32_t *rows = xarena(&v->arena, v->nsamples, sizeof(*rows));
-
-	for (size_t i = 0; i < n; i++)
-		rows[i] = (uint32_t)sample_row(v, i);
-	return rows;
-}
-
 void keep_samples(struct profile *v, bool (*keep)(struct profile *v, unsigned long i, void *ctx),
 		  void *ctx)
 {
-	bool shared = v->origin && v->samples == v->origin->samples;
-	struct sample *samples = v->samples;
+	size_t kept = 0, nrows = profile_rows(v);
 	uint32_t *rows;
-	size_t kept = 0;
 
 	while (kept < v->nsamples && keep(v, kept, ctx))
 		kept++;
 	if (kept == v->nsamples)
 		return;
-	rows = new_rows(v, kept);
-	if (shared) {
-		samples = xarena(&v->arena, v->nsamples, sizeof(*samples));
-		memcpy(samples, v->samples, kept * sizeof(*samples));
-	}
+	rows = xarena(&v->arena, v->nsamples, sizeof(*rows));
+	for (size_t i = 0; i < kept; i++)
+		rows[i] = (uint32_t)sample_row(v, i);
 	for (size_t i = kept + 1; i < v->nsamples; i++) {
-		if (!keep(v, i, ctx))
-			continue;
-		samples[kept] = v->samples[i];
-		rows[kept++] = (uint32_t)sample_row(v, i);
+		if (keep(v, i, ctx))
+			rows[kept++] = (uint32_t)sample_row(v, i);
 	}
-	v->samples = samples;
 	v->rows = rows;
+	v->nrows = nrows;
 	v->nsamples = kept;
 }

@@ -15,7 +15,7 @@ struct profile;
  * is not a view owns everything already.
  */
 void own_samples(struct profile *v);
-void own_values(struct profile *v);    /* one row per sample, in their order */
+void own_values(struct profile *v);
 void own_locations(struct profile *v); /* locations; lines stay shared, their ranges may shrink */
 void own_functions(struct profile *v);
 
@@ -23,9 +23,8 @@ void own_functions(struct profile *v);
 void own_stacks(struct profile *v);
 
 /*
- * keep_samples() removes the samples for which keep() is false, in one pass.  The samples must be
- * the view's own only if something is removed: then it copies those that stay.  So keep() must not
- * change samples that are the origin's.  Values stay where they are.
+ * keep_samples() removes the samples for which keep() is false, in one pass.  Those that stay, and
+ * their values, stay where they are: see profile.rows.
  */
 void keep_samples(struct profile *v, bool (*keep)(struct profile *v, unsigned long i, void *ctx),
 		  void *ctx);

@@ -97,7 +97,7 @@ static void prune(struct profile *p, const struct regex *drop, const struct rege
 		any |= action[i] != KEEP;
 	}
 	for (size_t i = 0; any && i < p->nsamples; i++)
-		prune_stack(p, &p->samples[i], action);
+		prune_stack(p, sample_at(p, i), action);
 }
 
 /* "^(" pattern ")$", or NULL if that is not an expression. */
@@ -150,7 +150,7 @@ void prune_from(struct profile *p, struct matcher *m)
 		l->nlines -= k;
 	}
 	for (size_t i = 0; i < p->nsamples; i++) {
-		struct sample *s = &p->samples[i];
+		struct sample *s = sample_at(p, i);
 		uint32_t k = 0;
 
 		while (k < s->depth && !cut[p->stacks[s->stack + k]])

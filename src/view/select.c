@@ -46,7 +46,7 @@ bool selection_has_base(const struct profile *p)
 	if (key == NONE || yes == NONE)
 		return false;
 	for (size_t i = 0; i < p->nsamples && !found; i++)
-		found = is_base(p, &p->samples[i], key, yes);
+		found = is_base(p, sample_at(p, i), key, yes);
 	return found;
 }
 
@@ -62,7 +62,7 @@ int64_t selection_total(const struct selection *s, const struct profile *p)
 
 		total = wrap_add(total, v);
 		div = wrap_add(div, d);
-		if (compared && is_base(p, &p->samples[i], key, yes)) {
+		if (compared && is_base(p, sample_at(p, i), key, yes)) {
 			base_total = wrap_add(base_total, v);
 			base_div = wrap_add(base_div, d);
 		}

@@ -152,14 +152,15 @@ static void add_frames(struct maker *m, const struct keys *roots, const struct k
 {
 	struct profile *v = m->v;
 	size_t extra = roots->n + leaves->n;
-	uint32_t *to = xarena(&v->arena, v->nsamples * extra, sizeof(*to));
 
-	v->ends = to;
+	v->ends = xarena(&v->arena, profile_rows(v) * extra, sizeof(*v->ends));
 	v->nleaves = (uint32_t)leaves->n;
 	v->nroots = (uint32_t)roots->n;
-	for (size_t i = 0; i < v->nsamples; i++, to += extra) {
-		*root_found |= put_frames(m, &v->samples[i], roots, to + leaves->n);
-		*leaf_found |= put_frames(m, &v->samples[i], leaves, to);
+	for (size_t i = 0; i < v->nsamples; i++) {
+		uint32_t *to = v->ends + sample_row(v, i) * extra;
+
+		*root_found |= put_frames(m, sample_at(v, i), roots, to + leaves->n);
+		*leaf_found |= put_frames(m, sample_at(v, i), leaves, to);
 	}
 }
 
@@ -177,8 +178,6 @@ void tag_frames_add(struct profile *v, struct str roots, struct str leaves, stru
 	table_init(&m.index, 0);
 	out_init(&m.text, 0);
 	find_max_ids(&m);
-	if (v->rows) /* what is added goes by rows, too */
-		own_values(v);
 	add_frames(&m, &root_keys, &leaf_keys, root_found, leaf_found);
 	table_release(&m.index);
 	out_release(&m.text);
