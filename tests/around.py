@@ -618,6 +618,29 @@ def t_shells_complete_commands_and_options():
             run(shell, "-n", pathlib.Path(SONDE).parent / "docs" / name)
 
 
+def t_what_cannot_be_written_is_said():
+    store, sample = TMP / "written", pathlib.Path(__file__).parent / "profiles" / "etcd-heap.pb.gz"
+    store.mkdir()
+    run(SONDED, "store", "--to", f"dir:{store}", "--prefix", "main", sample)
+    for program, words, status in (
+            (SONDE, ["help"], 2), (SONDE, ["version"], 2), (SONDE, ["check", "--help"], 1), (SONDE, ["mem"], 1),
+            (SONDE, ["compare", sample, sample], 2), (SONDE, ["leaks", "--help"], 1), (SONDE, ["manifest"], 1),
+            (SONDE, ["dumps", "list", "--store", f"dir:{store}"], 1),
+            (SONDE, ["dumps", "get", "main", "--store", f"dir:{store}"], 1), (SONDE, ["run", "--help"], 1),
+            (SONDED, ["--help"], 1), (SONDED, ["version"], 1), (SONDED, ["verbs"], 1), (SONDED, ["store", "--help"], 1)):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([program, *map(str, words)], stdout=full, stderr=subprocess.PIPE, timeout=LIMIT,
+                                  env=clean_env(), check=False)
+        assert done.returncode == status, (words, done)
+        last = done.stderr.decode().splitlines()[-1:]
+        assert last and last[0].endswith("write /dev/stdout: no space left on device"), (words, last)
+
+
+def t_a_daemon_without_a_command_has_not_succeeded():
+    done = run(SONDED, status=2)
+    assert not done.stdout and done.stderr == run(SONDED, "--help").stdout, done
+
+
 def t_manuals_tell_of_every_option():
     docs = pathlib.Path(SONDE).parent / "docs"
     for page, program in ("sonde-commands.1", SONDE), ("sonded.8", SONDED):

@@ -33,6 +33,19 @@ int daemon_complain(const char *name, const char *why, int status)
 	return status;
 }
 
+int daemon_print(const char *name, struct out *o)
+{
+	char why[128];
+	struct err err;
+	int rc = out_finish(o);
+
+	out_release(o);
+	if (rc == 0)
+		return STATUS_OK;
+	err_set(&err, rc, "write /dev/stdout: %s", errno_text(-rc, why, sizeof(why)));
+	return daemon_complain(name, err.msg, STATUS_FAILED);
+}
+
 static const char *environment(const char *name)
 {
 	return getenv(name);

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 struct err;
+struct out;
 struct store_place;
 
 /* How a command ends: as daemons do it. */
@@ -32,6 +33,9 @@ extern atomic_bool daemon_stop;
 
 /* Prints "sonded NAME: <why>" to standard error; returns 'status'. */
 int daemon_complain(const char *name, const char *why, int status);
+
+/* Writes what is left to standard output and releases the sink; says so if that failed. */
+int daemon_print(const char *name, struct out *o);
 
 /*
  * What can be told before anything is stored: -EACCES, and which verbs are missing.  'where' is as

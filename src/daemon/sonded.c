@@ -17,25 +17,17 @@ static const struct daemon_command *const commands[] = {
 	&command_bundle, &command_collect, &command_store, &command_verbs, &command_watch, NULL,
 };
 
-static int print(struct out *o)
-{
-	int rc = out_finish(o);
-
-	out_release(o);
-	return rc ? STATUS_FAILED : STATUS_OK;
-}
-
-static int print_usage(void)
+static int print_usage(int fd)
 {
 	struct out o;
 
-	out_init_fd(&o, STDOUT_FILENO);
+	out_init_fd(&o, fd);
 	out_text(&o,
 		 "usage: sonded command [options] ...\n\n"
 		 "Keeps profiles of running programs.  \"sonded command --help\" tells more.\n\n");
 	for (size_t i = 0; commands[i]; i++)
 		out_printf(&o, "  %-10s %s\n", commands[i]->name, commands[i]->what);
-	return print(&o);
+	return daemon_print("help", &o);
 }
 
 static int print_version(void)
@@ -44,7 +36,7 @@ static int print_version(void)
 
 	out_init_fd(&o, STDOUT_FILENO);
 	out_text(&o, "sonded " SONDE_VERSION "\n");
-	return print(&o);
+	return daemon_print("version", &o);
 }
 
 static int print_help(const struct daemon_command *c)
@@ -55,7 +47,7 @@ static int print_help(const struct daemon_command *c)
 	out_text(&o, c->usage);
 	out_text(&o, "\noptions:\n");
 	args_help(c->flags, &o);
-	return print(&o);
+	return daemon_print(c->name, &o);
 }
 
 /* For the manual and for shells, while they are built. */
@@ -80,7 +72,7 @@ static int dump(const char *what)
 		out_init_fd(&o, STDOUT_FILENO);
 		out_text(&o, kinds[i].first);
 		kinds[i].fn(list, "sonded", &o);
-		return print(&o);
+		return daemon_print("--dump-options", &o);
 	}
 	return daemon_complain("--dump-options", "man, bash, zsh or fish", STATUS_WRONG_USE);
 }
@@ -116,10 +108,14 @@ static int run(const struct daemon_command *c, char **words)
 
 int main(int argc, char **argv)
 {
-	const char *word = argc > 1 ? argv[1] : "--help";
+	const char *word = argc > 1 ? argv[1] : "";
 
+	if (argc < 2) { /* a service that was set up so must not look as if all were well */
+		(void)print_usage(STDERR_FILENO);
+		return STATUS_WRONG_USE;
+	}
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
-		return print_usage();
+		return print_usage(STDOUT_FILENO);
 	if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0)
 		return print_version();
 	if (strncmp(word, "--dump-options=", 15) == 0)

@@ -155,9 +155,7 @@ static int run_verbs(const struct args *args)
 	out_init_fd(&o, STDOUT_FILENO);
 	out_printf(&o, "- apiGroups: [\"\"]\n  resources: [\"secrets\"]\n  verbs: [%s]\n",
 		   kube_verbs);
-	(void)out_finish(&o);
-	out_release(&o);
-	return STATUS_OK;
+	return daemon_print("verbs", &o);
 }
 
 const struct daemon_command command_verbs = {

@@ -164,7 +164,7 @@ static int run_check(const struct args *args)
 	}
 	if (args->values[FLAG_JSON])
 		json_close(&j, ']');
-	return own_print(&o) ? OWN_FAILED : status;
+	return own_print("check", &o) ? OWN_FAILED : status;
 }
 
 const struct own_command own_check = {

@@ -177,7 +177,7 @@ static int tell(const struct profile *p, const struct compare_sides *sides, cons
 		render_compare_json(r, &c, rows, &o);
 	else
 		render_compare_text(r, &c, rows, &o);
-	return own_print(&o) ? FAILED : status_of(&c, args);
+	return own_print("compare", &o) ? FAILED : status_of(&c, args);
 }
 
 static int run_compare(const struct args *args)

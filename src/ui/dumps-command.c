@@ -135,7 +135,7 @@ static int list(struct command *c, struct err *err)
 	struct json j = { 0 };
 	size_t n = 1;
 	struct out o;
-	int rc = 0;
+	int rc = 0, written;
 
 	if (!c->prefix.n)
 		rc = c->store->calls->prefixes(c->store, &c->a, &prefixes, &n, err);
@@ -150,9 +150,8 @@ static int list(struct command *c, struct err *err)
 		rc = list_prefix(c, &o, &j, prefixes[i], err);
 	if (c->args->values[FLAG_JSON])
 		json_close(&j, ']');
-	if (own_print(&o) && rc == 0)
-		rc = err_set(err, -EIO, "cannot write the list");
-	return rc;
+	written = own_write(&o, rc == 0 ? err : NULL);
+	return rc < 0 ? rc : written;
 }
 
 static int fetch(struct command *c, struct out *bytes, struct err *err)
@@ -173,7 +172,7 @@ static int get(struct command *c, struct err *err)
 
 		out_init_fd(&o, STDOUT_FILENO);
 		out_str(&o, out_view(&bytes));
-		rc = own_print(&o) ? err_set(err, -EIO, "cannot write the dump") : 0;
+		rc = own_write(&o, err);
 	} else if (rc == 0) {
 		rc = file_create(&f, path, err);
 		if (rc == 0) {

@@ -443,7 +443,7 @@ static int run_leaks(const struct args *args)
 					  : tell_files(&k, &o, &j);
 	if (args->values[FLAG_JSON])
 		json_close(&j, ']');
-	if (own_print(&o))
+	if (own_print("leaks", &o))
 		status = FAILED;
 	release(&k);
 	return status;

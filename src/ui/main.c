@@ -73,13 +73,14 @@ static void use_time_zone(void)
 
 static int print(struct out *o)
 {
+	struct err err;
 	int rc;
 
 	o->fd = STDOUT_FILENO;
-	rc = out_finish(o);
-	o->fd = -1;
-	out_release(o);
-	return rc ? FAILED : 0;
+	rc = own_write(o, &err);
+	if (rc < 0)
+		notify_warn(&terminal.notify, "%s", err.msg);
+	return rc < 0 ? FAILED : 0;
 }
 
 static int print_usage(void)

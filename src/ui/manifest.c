@@ -470,7 +470,7 @@ static int run_manifest(const struct args *args)
 	if (m.values)
 		write_values(&m);
 	free(m.name);
-	return own_print(&m.o);
+	return own_print("manifest", &m.o);
 }
 
 const struct own_command own_manifest = {

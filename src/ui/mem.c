@@ -199,7 +199,7 @@ static int show(const struct args *args, compare_fn *order, bool screen, struct 
 {
 	const char *count = args->values[FLAG_COUNT], *what = args->rest[0] ? args->rest[0] : "";
 	size_t most = count ? args_number(count) : SIZE_MAX;
-	int columns = 200, rows = 0, rc;
+	int columns = 200, rows = 0, rc, written;
 	struct mem_group g;
 	struct out o;
 
@@ -218,9 +218,8 @@ static int show(const struct args *args, compare_fn *order, bool screen, struct 
 	else if (rc == 0)
 		write_text(&o, &g, most, columns);
 	mem_release(&g);
-	if (own_print(&o) && rc == 0)
-		rc = err_set(err, -EIO, "cannot write");
-	return rc;
+	written = own_write(&o, rc == 0 ? err : NULL);
+	return rc < 0 ? rc : written;
 }
 
 static int run_mem(const struct args *args)

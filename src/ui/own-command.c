@@ -26,12 +26,22 @@ int own_complain(const char *name, const struct err *err, int status)
 	return status;
 }
 
-int own_print(struct out *o)
+int own_write(struct out *o, struct err *err)
 {
+	char why[128];
 	int rc = out_finish(o);
 
 	out_release(o);
-	return rc ? OWN_FAILED : OWN_OK;
+	if (rc == 0)
+		return 0;
+	return err_set(err, rc, "write /dev/stdout: %s", errno_text(-rc, why, sizeof(why)));
+}
+
+int own_print(const char *name, struct out *o)
+{
+	struct err err;
+
+	return own_write(o, &err) < 0 ? own_complain(name, &err, OWN_FAILED) : OWN_OK;
 }
 
 static int print_help(const struct own_command *c)
@@ -42,7 +52,7 @@ static int print_help(const struct own_command *c)
 	out_text(&o, c->usage);
 	out_text(&o, "\noptions:\n");
 	args_help(c->flags, &o);
-	return own_print(&o);
+	return own_print(c->name, &o);
 }
 
 int own_command_run(const struct own_command *c, char **words)

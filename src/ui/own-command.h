@@ -42,7 +42,9 @@ int own_command_run(const struct own_command *c, char **words);
 /* Prints "sonde NAME: <why>" to standard error; returns 'status'. */
 int own_complain(const char *name, const struct err *err, int status);
 
-/* Writes what is left to standard output and releases the sink; OWN_FAILED if that failed. */
-int own_print(struct out *o);
+/* Writes what is left to standard output and releases the sink.  Returns 0, or why it failed. */
+int own_write(struct out *o, struct err *err);
+/* The same for command NAME; OWN_FAILED if it failed, and says why. */
+int own_print(const char *name, struct out *o);
 
 #endif /* UI_OWN_COMMAND_H */
