@@ -236,6 +236,21 @@ def t_stored_dumps_are_a_series_too():
     assert r["profiles"] == 5 and r["growing"][0]["frames"][0] == "leak", r
 
 
+def t_thousands_of_stacks_are_looked_at():
+    many = [Stack(f"place_{i}", 4096, lambda rng, now: 10 if now == -1 else 0, forever) for i in range(5000)]
+    [r] = leaks(series("many", [*many, leaking(1 << 20, 5)], 8, rate=1, warm=1), status=1)
+    [g] = r["growing"]
+    assert g["frames"][0] == "leak", g
+
+
+def t_profiles_of_one_moment_tell_nothing():
+    folder = series("moment", steady(0.1), 1)
+    path, = folder.iterdir()
+    done = subprocess.run([SONDE, "leaks", path, path, path], capture_output=True, text=True, timeout=LIMIT, check=False)
+    assert done.returncode == 2 and not done.stdout, done
+    assert "all 3 profiles are of the same time" in done.stderr, done
+
+
 def t_too_few_and_broken_profiles_are_told():
     folder = series("few", steady(0.1), 2, rate=1)
     done = subprocess.run([SONDE, "leaks", str(folder)], capture_output=True, text=True, timeout=LIMIT, check=False)

@@ -42,6 +42,7 @@ struct point {
 };
 
 struct thing {
+	uint64_t hash;
 	enum growth_level level;
 	struct str *frames;
 	size_t nframes;
@@ -132,16 +133,21 @@ static bool is_thing(const struct thing *t, enum growth_level level, const struc
 	return true;
 }
 
+static uint64_t rehash_thing(uint32_t value, const void *ctx)
+{
+	return ((const struct growth *)ctx)->things[value].hash;
+}
+
 static struct thing *find_thing(struct growth *g, enum growth_level level, const struct str *frames,
 				size_t n)
 {
-	uint64_t h = hash_mix(level, n);
 	struct probe at;
-	struct thing t = { .level = level, .nframes = n };
+	struct thing t = { .hash = hash_mix(level, n), .level = level, .nframes = n };
 
 	for (size_t i = 0; i < n; i++)
-		h = hash_bytes(frames[i].p, frames[i].n, h);
-	at = table_probe(&g->index, h);
+		t.hash = hash_bytes(frames[i].p, frames[i].n, t.hash);
+	table_reserve(&g->index, rehash_thing, g);
+	at = table_probe(&g->index, t.hash);
 	while (table_next(&g->index, &at))
 		if (is_thing(&g->things[at.value], level, frames, n))
 			return &g->things[at.value];
@@ -437,6 +443,11 @@ int growth_find(struct growth *g, struct growth_result *out, struct err *err)
 			       g->nrounds ? s.n : 0,
 			       out->restarts ? " since the program was started again" : "",
 			       PROFILES_LEAST);
+	if (s.x[s.n - 1] <= 0)
+		return err_set(err, -EINVAL,
+			       "all %zu profiles are of the same time, which does not tell what "
+			       "grows",
+			       s.n);
 	free(g->rows);
 	find_rows(&s, out);
 	g->rows = out->rows;

@@ -66,7 +66,7 @@ struct growth_result {
 	size_t n;
 };
 
-/* Lives as long as 'g'.  -EINVAL: there are fewer than three profiles. */
+/* Lives as long as 'g'.  -EINVAL: there are fewer than three profiles, or all are of one time. */
 int growth_find(struct growth *g, struct growth_result *out, struct err *err);
 
 #endif /* REPORT_GROWTH_H */
