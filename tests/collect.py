@@ -495,6 +495,13 @@ def t_a_terminal_shows_how_far_it_is():
     assert "\x1b" not in plain and "next round" not in plain and "1 profiles stored" in plain, plain
 
 
+def t_rounds_that_brought_nothing_have_failed():
+    s = Service()
+    said = collect(root("nothing"), "--target", "a=localhost:1", "--kinds", "heap", status=1)
+    assert "0 profiles stored, 1 failed" in said, said
+    collect(root("something"), "--target", "a=localhost:1", "--target", f"b={s.at}", "--kinds", "heap")
+
+
 def t_the_service_manager_is_told():
     path = str(TMP / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:

@@ -546,7 +546,16 @@ def t_wrong_use_is_told():
         done = run(SONDE, "dumps", "--store", s.where, *words, status=status)
         assert text in done.stderr.decode(), done.stderr
     assert "which store" in run(SONDE, "dumps", "list", status=2).stderr.decode()
-    assert "no place for dumps" in run(SONDE, "dumps", "--store", "s3:x", "list", status=1).stderr.decode()
+    for place in "s3:x", "dir:":
+        assert "no place for dumps" in run(SONDE, "dumps", "--store", place, "list", status=1).stderr.decode()
+    file = pathlib.Path(TMP) / "file"
+    file.write_bytes(b"x")
+    for words, text in ((["store", file], "where to?"), (["store", "--to", s.where, file], "what is it called?"),
+                        (["store", "--to", s.where, "--prefix", "a", "--keep", "0", file], "--keep is 1 to 1000"),
+                        (["store", "--to", s.where, "--prefix", "a", "--keep", "4294967301", file], "--keep is 1"),
+                        (["watch", "--to", s.where, "--keep", "1001", "localhost:1"], "--keep is 1 to 1000"),
+                        (["verbs", "--check", "s3:x"], "kube: or kube:NAMESPACE")):
+        assert text in run(SONDED, *words, status=2).stderr.decode(), words
 
 
 for each in del_later:

@@ -121,14 +121,15 @@ static int add_file(struct bundle *b, const char *path, const char *name, bool p
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (profile ? O_NOFOLLOW : 0));
 	struct file_bytes bytes;
 	struct stat st;
+	char why[128];
 	int rc;
 
-	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-		if (profile)
-			b->left_out++;
-		return profile ? 0 : err_set(err, -ENOENT, "cannot read %s", path);
-	}
-	rc = file_read_fd(fd, path, file_max, &bytes, err);
+	rc = fd < 0 || fstat(fd, &st) != 0 ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
+	if (rc < 0)
+		err_set(err, rc, "open %s: %s", path,
+			rc == -EINVAL ? "not a file" : errno_text(-rc, why, sizeof(why)));
+	else
+		rc = file_read_fd(fd, path, file_max, &bytes, err);
 	if (rc < 0 && profile) {
 		b->left_out++;
 		return 0;
@@ -272,6 +273,7 @@ static int write_bundle(struct bundle *b, const char *root, struct err *err)
 static int write_file(struct bundle *b, const char *root, const char *path, struct err *err)
 {
 	struct file_new f;
+	char why[128];
 	struct out o;
 	int rc;
 
@@ -280,7 +282,8 @@ static int write_file(struct bundle *b, const char *root, const char *path, stru
 		b->o = &o;
 		rc = write_bundle(b, root, err);
 		if (out_finish(&o) < 0 && rc == 0)
-			rc = err_set(err, o.error, "cannot write to standard output");
+			rc = err_set(err, o.error, "write /dev/stdout: %s",
+				     errno_text(-o.error, why, sizeof(why)));
 		out_release(&o);
 		b->o = NULL;
 		return rc;

@@ -356,7 +356,12 @@ static int run_collect(const struct args *args)
 	}
 	free((void *)c.tree.root);
 	collect_config_release(&c.config);
-	return rc < 0 ? daemon_complain("collect", err.msg, STATUS_FAILED) : STATUS_OK;
+	if (rc < 0)
+		return daemon_complain("collect", err.msg, STATUS_FAILED);
+	/* Who asks for a few rounds wants what they bring; a service that is told to end has not
+	 * failed. */
+	return args->values[COLLECT_ROUNDS] && !c.count.stored && c.count.failed ? STATUS_FAILED
+										 : STATUS_OK;
 }
 
 const struct daemon_command command_collect = {

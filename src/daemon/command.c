@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/out.h"
 #include "net/proxy.h"
+#include "store/dumps.h"
 #include "store/kube.h"
 #include "store/place.h"
 
@@ -44,6 +45,16 @@ int daemon_print(const char *name, struct out *o)
 		return STATUS_OK;
 	err_set(&err, rc, "write /dev/stdout: %s", errno_text(-rc, why, sizeof(why)));
 	return daemon_complain(name, err.msg, STATUS_FAILED);
+}
+
+int daemon_read_keep(const char *value, unsigned *keep, struct err *err)
+{
+	uint64_t n = value ? args_number(value) : 0;
+
+	*keep = (unsigned)n;
+	if (!value || (n > 0 && n <= DUMPS_KEEP_MAX))
+		return 0;
+	return err_set(err, -EINVAL, "--keep is 1 to %d", DUMPS_KEEP_MAX);
 }
 
 static const char *environment(const char *name)

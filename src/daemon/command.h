@@ -43,6 +43,9 @@ int daemon_print(const char *name, struct out *o);
  */
 int daemon_check_verbs(const char *where, struct err *err);
 
+/* What --keep says, 0 if it is NULL; -EINVAL for a number that makes no sense. */
+int daemon_read_keep(const char *value, unsigned *keep, struct err *err);
+
 /* 16 digits that nobody else has: for writers, and for lives of processes. */
 void daemon_random_name(char to[17]);
 

@@ -69,14 +69,15 @@ static const char *given(const struct args *args, int flag, const char *variable
 	return value ? value : "";
 }
 
-static int put(const struct args *args, struct store *s, struct str bytes, struct err *err)
+static int put(const struct args *args, struct store *s, unsigned keep, struct str bytes,
+	       struct err *err)
 {
 	char owner[17], host[HOST_NAME_MAX + 1] = "";
 	const char *pod = given(args, FLAG_POD, "MY_POD_NAME");
 	struct dumps_writer w = {
 		.owner = { owner, 16 },
 		.chunk_bytes = args_number(args->values[FLAG_CHUNK]),
-		.keep = (unsigned)args_number(args->values[FLAG_KEEP]),
+		.keep = keep,
 	};
 	struct dump about = {
 		.heap_inuse = args_number(args->values[FLAG_IN_USE]),
@@ -103,17 +104,26 @@ static int run_store(const struct args *args)
 	const char *path = args->rest[0];
 	struct file_bytes b = { 0 };
 	struct err err = { "" };
+	unsigned keep;
 	int rc;
 
 	if (!path || args->rest[1])
 		return daemon_complain("store", "which file? one; see --help", STATUS_WRONG_USE);
+	if (!*where)
+		return daemon_complain("store",
+				       "where to? --to dir:PATH or kube:", STATUS_WRONG_USE);
+	if (!*given(args, FLAG_PREFIX, "SONDE_DUMP_PREFIX"))
+		return daemon_complain("store", "what is it called? --prefix name",
+				       STATUS_WRONG_USE);
+	if (daemon_read_keep(args->values[FLAG_KEEP], &keep, &err) < 0)
+		return daemon_complain("store", err.msg, STATUS_WRONG_USE);
 	rc = strcmp(path, "-") == 0
 		     ? file_read_fd(STDIN_FILENO, "standard input", SIZE_MAX / 2, &b, &err)
 		     : file_read(path, SIZE_MAX / 2, &b, &err);
 	if (rc == 0)
 		rc = store_open(where, daemon_place(), &s, &err);
 	if (rc == 0)
-		rc = put(args, s, (struct str){ b.p, b.n }, &err);
+		rc = put(args, s, keep, (struct str){ b.p, b.n }, &err);
 	if (rc == -EACCES)
 		(void)daemon_check_verbs(where, &err);
 	file_bytes_release(&b);
@@ -150,6 +160,9 @@ static int run_verbs(const struct args *args)
 	struct err err = { "" };
 	struct out o;
 
+	if (args->values[0] && strncmp(args->values[0], "kube:", 5) != 0)
+		return daemon_complain("verbs", "--check takes kube: or kube:NAMESPACE",
+				       STATUS_WRONG_USE);
 	if (args->values[0] && daemon_check_verbs(args->values[0], &err) < 0)
 		return daemon_complain("verbs", err.msg, STATUS_FAILED);
 	out_init_fd(&o, STDOUT_FILENO);

@@ -473,10 +473,12 @@ static int read_args(struct watch *w, const struct args *args, struct err *err)
 	w->above = above ? args_number(above) : default_above;
 	w->growth = growth ? args_number(growth) : default_growth;
 	w->period_ns = period ? args_ns(period) : 60 * second;
-	w->writer.keep = (unsigned)args_number(args->values[FLAG_KEEP]);
 	w->writer.chunk_bytes = args_number(args->values[FLAG_CHUNK]);
 	if (w->period_ns <= 0)
 		return err_set(err, -EINVAL, "--period cannot be 0");
+	rc = daemon_read_keep(args->values[FLAG_KEEP], &w->writer.keep, err);
+	if (rc < 0)
+		return rc;
 	while (args->rest[most])
 		most++;
 	if (most == 0)

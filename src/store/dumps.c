@@ -295,6 +295,7 @@ static void trim(struct work *k)
 {
 	unsigned keep = k->w->keep ? k->w->keep : DUMPS_KEEP;
 
+	keep = keep < DUMPS_KEEP_MAX ? keep : DUMPS_KEEP_MAX;
 	while (k->r.nolder > 0 && k->r.nolder + 1 > keep)
 		drop_older(&k->r, choose_victim(&k->r));
 }

@@ -26,6 +26,7 @@ enum {
 	DUMPS_CHUNK = 512000,
 	DUMPS_CHUNK_MAX = 1 << 20,
 	DUMPS_KEEP = 5,
+	DUMPS_KEEP_MAX = 1000, /* more are not read back */
 	DUMPS_LOCK_S = 300,
 	DUMPS_LOCK_MAX_S = 3600,
 };
@@ -34,7 +35,7 @@ enum {
 struct dumps_writer {
 	struct str owner;     /* no other writer has the same: letters and digits, at most 16 */
 	size_t chunk_bytes;   /* DUMPS_CHUNK, at most DUMPS_CHUNK_MAX */
-	unsigned keep;        /* how many dumps there may be: DUMPS_KEEP */
+	unsigned keep;        /* how many dumps there may be: DUMPS_KEEP, at most DUMPS_KEEP_MAX */
 	unsigned lock_s;      /* how long a lock holds: DUMPS_LOCK_S, at most DUMPS_LOCK_MAX_S */
 	int64_t (*now)(void); /* seconds after 1970; NULL: the clock */
 };

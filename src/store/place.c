@@ -92,7 +92,7 @@ int store_open(const char *where, const struct store_place *p, struct store **ou
 	int rc;
 
 	*out = NULL;
-	if (strncmp(where, "dir:", 4) == 0)
+	if (strncmp(where, "dir:", 4) == 0 && where[4])
 		return store_open_dir(where + 4, out, err);
 	if (where[0] == '/' || where[0] == '.')
 		return store_open_dir(where, out, err);
