@@ -113,23 +113,33 @@ static bool is_profile(struct bundle *b, struct str bytes)
 	return ok || str_starts(bytes, STR("go 1.")); /* an execution trace */
 }
 
+static int not_added(const char *path, int code, struct err *err)
+{
+	char why[128];
+
+	return err_set(err, -code, "open %s: %s", path, errno_text(code, why, sizeof(why)));
+}
+
+static int read_file(int fd, const char *path, struct stat *st, struct file_bytes *bytes,
+		     struct err *err)
+{
+	if (fd < 0 || fstat(fd, st) != 0)
+		return not_added(path, errno, err);
+	if (!S_ISREG(st->st_mode))
+		return err_set(err, -EINVAL, "open %s: not a file", path);
+	return file_read_fd(fd, path, file_max, bytes, err);
+}
+
 /* Never through a link: what is in a bundle is what was in the tree. */
 static int add_file(struct bundle *b, const char *path, const char *name, bool profile,
 		    struct err *err)
 {
 	AUTO(closep)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (profile ? O_NOFOLLOW : 0));
-	struct file_bytes bytes;
-	struct stat st;
-	char why[128];
-	int rc;
+	struct file_bytes bytes = { 0 };
+	struct stat st = { 0 };
+	int rc = read_file(fd, path, &st, &bytes, err);
 
-	rc = fd < 0 || fstat(fd, &st) != 0 ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
-	if (rc < 0)
-		err_set(err, rc, "open %s: %s", path,
-			rc == -EINVAL ? "not a file" : errno_text(-rc, why, sizeof(why)));
-	else
-		rc = file_read_fd(fd, path, file_max, &bytes, err);
 	if (rc < 0 && profile) {
 		b->left_out++;
 		return 0;
