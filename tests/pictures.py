@@ -15,6 +15,7 @@ import pathlib
 import pty
 import re
 import select
+import resource
 import shutil
 import signal
 import struct
@@ -372,7 +373,8 @@ def waiting(place, *args):
 
 def interrupted():
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # who runs the tests may be deaf to it, and then sonde is, too
-    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL):
         with Place() as place:
             p, dot = waiting(place, "-svg", "-output=x.svg", PROFILE)
             p.send_signal(sig)

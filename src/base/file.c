@@ -125,21 +125,22 @@ int file_bytes_check(const struct file_bytes *b, const char *name, struct err *e
 
 int file_bytes_own(struct file_bytes *b, const char *name, struct err *err)
 {
-	AUTO(freep) char *p = NULL;
-	size_t n = b->n;
+	struct file_bytes copy = { .n = b->n };
 	int rc;
 
 	if (!b->window)
 		return 0;
-	p = new_room(n);
-	if (!p)
+	copy.p = new_room(copy.n);
+	if (!copy.p)
 		return failed(err, "read", name, -ENOMEM);
-	memcpy(p, b->p, n);
+	memcpy(copy.p, b->p, copy.n);
 	rc = file_bytes_check(b, name, err);
-	if (rc)
+	if (rc) {
+		file_bytes_release(&copy);
 		return rc;
+	}
 	file_bytes_release(b);
-	*b = (struct file_bytes){ .p = TAKE(p), .n = n };
+	*b = copy;
 	return 0;
 }
 
@@ -179,6 +180,7 @@ static void forget(struct file_new *f)
 	out_release(&f->out);
 	if (f->temp)
 		scratch_forget(f->temp);
+	free(f->given);
 	free(f->path);
 	free(f->temp);
 	*f = (struct file_new){ .out.fd = -1 };
@@ -190,26 +192,28 @@ static int open_direct(struct file_new *f, const char *path, struct err *err)
 
 	if (fd < 0)
 		return failed(err, "open", path, -errno);
-	*f = (struct file_new){ .path = mem_str(str_of(path)) };
+	*f = (struct file_new){ .given = mem_str(str_of(path)), .path = mem_str(str_of(path)) };
 	out_init_fd(&f->out, fd);
 	return 0;
 }
 
-static int open_temp(struct file_new *f, char *path, mode_t mode, struct err *err)
+/* Takes over 'path', which may be another one than the caller knows: that of a link's file. */
+static int open_temp(struct file_new *f, const char *given, char *path, mode_t mode,
+		     struct err *err)
 {
 	char *temp = mem_printf("%s.XXXXXX", path);
 	int fd = mkostemp(temp, O_CLOEXEC);
 	int code = -errno;
 
 	if (fd < 0) {
-		failed(err, "open", path, code);
+		failed(err, "open", given, code);
 		free(temp);
 		free(path);
 		return code;
 	}
 	scratch_add(temp);
 	(void)fchmod(fd, mode);
-	*f = (struct file_new){ .path = path, .temp = temp };
+	*f = (struct file_new){ .given = mem_str(str_of(given)), .path = path, .temp = temp };
 	out_init_fd(&f->out, fd);
 	return 0;
 }
@@ -227,11 +231,11 @@ int file_create(struct file_new *f, const char *path, struct err *err)
 			return failed(err, "open", path, -errno);
 		real = realpath(path, NULL);
 		if (real)
-			return open_temp(f, real, st.st_mode & 07777, err);
+			return open_temp(f, path, real, st.st_mode & 07777, err);
 	}
 	mask = umask(0);
 	umask(mask);
-	return open_temp(f, mem_str(str_of(path)), 0666 & ~mask, err);
+	return open_temp(f, path, mem_str(str_of(path)), 0666 & ~mask, err);
 }
 
 int file_create_numbered(struct file_new *f, const char *prefix, const char *suffix,
@@ -241,7 +245,7 @@ int file_create_numbered(struct file_new *f, const char *prefix, const char *suf
 	int rc;
 
 	umask(mask);
-	rc = open_temp(f, mem_str(str_of(prefix)), 0666 & ~mask, err);
+	rc = open_temp(f, prefix, mem_str(str_of(prefix)), 0666 & ~mask, err);
 	if (rc == 0)
 		f->suffix = suffix;
 	return rc;
@@ -285,7 +289,7 @@ int file_commit(struct file_new *f, char **name, struct err *err)
 	if (rc == 0)
 		rc = rename_into_place(f);
 	if (rc != 0) {
-		failed(err, "write", f->path, rc);
+		failed(err, "write", f->given, rc);
 		file_abandon(f);
 		return rc;
 	}

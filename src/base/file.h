@@ -57,6 +57,7 @@ int file_bytes_own(struct file_bytes *b, const char *name, struct err *err);
  */
 struct file_new {
 	struct out out;
+	char *given;        /* private: what the caller calls it, for messages */
 	char *path;         /* private: where it is to appear, or the part before the number */
 	char *temp;         /* private: NULL when written directly */
 	const char *suffix; /* private: what follows the number, or NULL */

@@ -83,6 +83,12 @@ static void on_signal(int sig)
 	atomic_store(&daemon_stop, true); /* lock-free: allowed here */
 }
 
+/* A file has become larger than a limit: write() says so, too. */
+static void on_limit(int sig)
+{
+	(void)sig;
+}
+
 /* A second signal ends the program at once. */
 static void catch_signals(void)
 {
@@ -91,6 +97,7 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGINT, &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, on_limit);
 }
 
 static int run(const struct daemon_command *c, char **words)

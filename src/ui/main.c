@@ -47,9 +47,15 @@ static void on_signal(int sig)
 	raise(sig);
 }
 
+/* A file has become larger than the shell's limit: write() says so, too. */
+static void on_limit(int sig)
+{
+	(void)sig;
+}
+
 static void catch_signals(void)
 {
-	static const int deadly[] = { SIGINT, SIGTERM, SIGHUP };
+	static const int deadly[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
 	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++) {
 		struct sigaction old;
@@ -58,6 +64,7 @@ static void catch_signals(void)
 		if (old.sa_handler != SIG_IGN) /* nohup */
 			signal(deadly[i], on_signal);
 	}
+	signal(SIGXFSZ, on_limit); /* not ignored, which programs that we start would inherit */
 }
 
 static void use_time_zone(void)
@@ -208,12 +215,12 @@ int main(int argc, char **argv)
 	struct err err = { "" };
 	int rc;
 
+	catch_signals();
 	if (command)
 		return own_command_run(command, argv + 2);
 	keep_memory();
 	use_time_zone();
 	terminal_init(&terminal);
-	catch_signals();
 	if (is_word(argc, argv, "help"))
 		return print_usage();
 	if (is_word(argc, argv, "version"))
