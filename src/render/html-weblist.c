@@ -229,7 +229,7 @@ static void print_routine(struct report *r, struct out *o, const struct web_rout
 int render_weblist(struct report *r, struct out *o, struct err *err)
 {
 	struct web_listing w;
-	int rc = web_listing_init(&w, r, err);
+	int rc = web_listing_init(&w, r, SIZE_MAX, err);
 
 	if (rc == 0) {
 		print_head(r, o);

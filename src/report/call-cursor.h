@@ -20,6 +20,9 @@ struct call_cursor {
 	float width; /* about: whether to look into a frame */
 };
 
+/* Per location: whether one of its places is a 'hit'.  Freed by the caller. */
+uint8_t *call_tree_hits(const struct call_tree *t, const uint8_t *hit);
+
 static inline uint32_t call_frames_of(const struct nodes *n, uint32_t location)
 {
 	return n->first[location + 1] - n->first[location];

@@ -346,19 +346,6 @@ void call_tree_show(const struct call_tree *t, struct call_range top,
 
 /* ------------------------------------------------------------------ what is counted */
 
-/* Per location: whether one of its frames is a hit. */
-static uint8_t *hit_locations(const struct call_tree *t, const uint8_t *hit)
-{
-	const struct nodes *n = &t->nodes;
-	uint8_t *has = mem_zeroed(t->r->v->nlocations, 1);
-
-	for (uint32_t l = 0; l < t->r->v->nlocations; l++) {
-		for (uint32_t f = n->first[l]; f < n->first[l + 1]; f++)
-			has[l] |= hit[n->frame[f]];
-	}
-	return has;
-}
-
 static bool has_hit(const struct profile *v, uint32_t sample, const uint8_t *has)
 {
 	uint32_t depth = stack_depth(v, sample);
@@ -373,7 +360,7 @@ static bool has_hit(const struct profile *v, uint32_t sample, const uint8_t *has
 struct weight call_tree_count(const struct call_tree *t, const uint8_t *hit, uint32_t from,
 			      uint32_t to)
 {
-	uint8_t *has = hit_locations(t, hit);
+	uint8_t *has = call_tree_hits(t, hit);
 	struct weight w = { 0 };
 
 	for (uint32_t i = from; i < to; i++) {

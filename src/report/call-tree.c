@@ -201,7 +201,8 @@ static void reorder(struct call_tree *t, const struct call_cursor *cursors)
 static void build(struct call_tree *t, struct call_cursor *cursors, double cutoff)
 {
 	t->shared = mem_zeroed((size_t)t->n + 1, sizeof(*t->shared));
-	measure(t, cursors);
+	if (!t->length)
+		measure(t, cursors);
 	call_sort(t, cursors, cutoff);
 	reorder(t, cursors);
 	free(cursors);
@@ -372,8 +373,10 @@ static void take_place(struct call_tree *t, const struct call_tree *base, bool u
 {
 	*t = *base;
 	t->start = mem_new(base->r->v->nsamples, sizeof(*t->start));
+	t->length = mem_zeroed(base->r->v->nsamples, sizeof(*t->length));
 	t->upwards = upwards;
 	t->shares_nodes = true;
+	t->shares_bits = false;
 	t->n = 0;
 	t->more = NULL;
 	t->less = NULL;
@@ -381,12 +384,43 @@ static void take_place(struct call_tree *t, const struct call_tree *base, bool u
 	t->bits = NULL;
 	t->inlined = NULL;
 	t->order = NULL;
+	if (upwards)
+		return;
+	/* What is called is called there as it is in the whole stack: the bits are the same. */
+	t->bits = base->bits ? mem_new(base->r->v->nsamples, sizeof(*t->bits)) : NULL;
+	t->inlined = base->inlined;
+	t->shares_bits = true;
+	for (uint32_t i = 0; i < base->n; i++) {
+		t->length[base->sample[i]] = base->length[i];
+		if (t->bits)
+			t->bits[base->sample[i]] = base->bits[i];
+	}
 }
 
-/* Whether stack 'c' has a hit; the cursor then stands before the outermost, going down. */
-static bool find_hit(const struct call_tree *t, const uint8_t *hit, struct call_cursor *c)
+uint8_t *call_tree_hits(const struct call_tree *t, const uint8_t *hit)
 {
-	for (;;) {
+	const struct nodes *n = &t->nodes;
+	uint8_t *has = mem_zeroed(t->r->v->nlocations, 1);
+
+	for (uint32_t l = 0; l < t->r->v->nlocations; l++) {
+		for (uint32_t f = n->first[l]; f < n->first[l + 1]; f++)
+			has[l] |= hit[n->frame[f]];
+	}
+	return has;
+}
+
+/* Whether stack 'c' has a hit; the cursor then stands before it, going down, with frames above. */
+static bool find_hit(const struct call_tree *t, const uint8_t *hit, const uint8_t *has,
+		     struct call_cursor *c, uint32_t *above)
+{
+	for (*above = 0; c->left > 0; c->left--) {
+		uint32_t location = call_location(t, c, c->left - 1);
+
+		if (has[location])
+			break;
+		*above += call_frames_of(&t->nodes, location);
+	}
+	for (;; ++*above) {
 		struct call_cursor before = *c;
 		uint32_t place = call_step_down(t, c);
 
@@ -406,28 +440,67 @@ static struct call_start turn(const struct call_tree *t, struct call_cursor c)
 	return (struct call_start){ c.left, c.frames + 1 };
 }
 
+/* What is looked for in all stacks, as they lie in memory, by all processors. */
+struct search {
+	const struct call_tree *base;
+	const uint8_t *hit, *has; /* per place and location */
+	struct call_tree *callers, *callees;
+	uint8_t *found; /* per sample: 1 if it is the tree's, and then whether it has a hit */
+	int parts;
+};
+
+static void search_part(int part, void *ctx)
+{
+	const struct search *s = ctx;
+	uint64_t n = s->base->r->v->nsamples;
+	uint32_t end = (uint32_t)(n * ((unsigned)part + 1) / (unsigned)s->parts);
+
+	for (uint32_t i = (uint32_t)(n * (unsigned)part / (unsigned)s->parts); i < end; i++) {
+		struct call_cursor c;
+		uint32_t above;
+
+		if (!s->found[i])
+			continue;
+		c = call_cursor_at(s->base, i);
+		s->found[i] = find_hit(s->base, s->hit, s->has, &c, &above);
+		if (!s->found[i])
+			continue;
+		s->callers->length[i] = above;
+		s->callees->length[i] -= above;
+		if (s->callees->bits)
+			s->callees->bits[i] += above;
+		s->callers->start[i] = turn(s->base, c);
+		s->callees->start[i] = (struct call_start){ c.left, c.frames };
+	}
+}
+
+static void build_found(struct call_tree *t, const struct search *s)
+{
+	struct call_cursor *cursors = mem_new(s->base->n, sizeof(*cursors));
+
+	for (uint32_t i = 0; i < s->base->r->v->nsamples; i++) {
+		if (s->found[i])
+			cursors[t->n++] = call_cursor_at(t, i);
+	}
+	build(t, cursors, 0);
+	add_up(t);
+}
+
 void call_tree_around(const struct call_tree *base, const uint8_t *hit, struct call_tree *callers,
 		      struct call_tree *callees)
 {
-	struct call_cursor *up = mem_new(base->n, sizeof(*up));
-	struct call_cursor *down = mem_new(base->n, sizeof(*down));
+	uint8_t *found = mem_zeroed(base->r->v->nsamples, 1), *has = call_tree_hits(base, hit);
+	struct search s = { base, hit, has, callers, callees, found, par_width() };
 
 	take_place(callers, base, true);
 	take_place(callees, base, false);
-	for (uint32_t i = 0; i < base->n; i++) {
-		struct call_cursor c = call_cursor_at(base, base->sample[i]);
-
-		if (!find_hit(base, hit, &c))
-			continue;
-		callers->start[c.sample] = turn(base, c);
-		callees->start[c.sample] = (struct call_start){ c.left, c.frames };
-		up[callers->n++] = call_cursor_at(callers, c.sample);
-		down[callees->n++] = call_cursor_at(callees, c.sample);
-	}
-	build(callers, up, 0);
-	build(callees, down, 0);
-	add_up(callers);
-	add_up(callees);
+	for (uint32_t i = 0; i < base->n; i++)
+		found[base->sample[i]] = 1;
+	par_run(s.parts, search_part, &s);
+	build_found(callers, &s);
+	build_found(callees, &s);
+	free(found);
+	free(has);
 }
 
 void call_tree_release(struct call_tree *t)
@@ -445,7 +518,7 @@ void call_tree_release(struct call_tree *t)
 	free(t->more);
 	free(t->less);
 	free(t->start);
-	if (!t->order)
+	if (!t->order && !t->shares_bits)
 		free(t->inlined);
 	call_order_release(t->order);
 }

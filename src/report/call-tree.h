@@ -78,7 +78,7 @@ struct call_tree {
 	uint64_t *inlined;                /* a bit per frame */
 	struct call_order *order;         /* whose that is, and the arrays if all count; or NULL */
 	bool ends;                        /* the view adds to stacks: profile/stack.h */
-	bool shares_nodes;                /* with another tree, which outlives it */
+	bool shares_nodes, shares_bits;   /* with another tree, which outlives it */
 	bool compared;                    /* some values are negative, or samples are of a base */
 	bool has_base;                    /* the base's samples can be told apart: 'less' is it */
 	size_t nsamples, nsamples_before; /* with a value; before filters, with or without one */

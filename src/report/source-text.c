@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/gotext.h"
 #include "base/notify.h"
+#include "base/table.h"
 #include "base/xalloc.h"
 #include "elf/elf-file.h"
 #include "graph/node.h"
@@ -49,6 +50,7 @@ struct source_text {
 	bool has_told, has_warned; /* of files elsewhere; of files that are too new */
 	struct source_file *files;
 	size_t n, cap;
+	struct table index; /* of files, by path */
 };
 
 /* The program comes first; a profile of unnamed memory has none. */
@@ -63,6 +65,7 @@ struct source_text *source_text_new(const struct report *r)
 	AUTO(freep) char *cwd = NULL;
 
 	s->r = r;
+	table_init(&s->index, 0);
 	arena_init(&s->arena, PROFILE_BUDGET);
 	s->search = str_of(r->cfg.source_path);
 	if (s->search.n == 0) {
@@ -86,6 +89,7 @@ void source_text_free(struct source_text *s)
 		free(s->files[i].lines);
 	}
 	free(s->files);
+	table_release(&s->index);
 	arena_release(&s->arena);
 	free(s);
 }
@@ -296,13 +300,35 @@ static void split_lines(struct source_file *f)
 	}
 }
 
+static uint64_t hash_file(uint32_t i, const void *ctx)
+{
+	const struct source_file *f = &((const struct source_text *)ctx)->files[i];
+
+	return hash_bytes(f->path.p, f->path.n, 0);
+}
+
 static struct source_file *known_file(struct source_text *s, struct str path)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		if (str_eq(s->files[i].path, path))
-			return &s->files[i];
+	struct probe at = table_probe(&s->index, hash_bytes(path.p, path.n, 0));
+
+	while (table_next(&s->index, &at)) {
+		if (str_eq(s->files[at.value].path, path))
+			return &s->files[at.value];
 	}
 	return NULL;
+}
+
+static struct source_file *add_file(struct source_text *s, struct source_file f)
+{
+	struct probe at;
+
+	table_reserve(&s->index, hash_file, s);
+	at = table_probe(&s->index, hash_bytes(f.path.p, f.path.n, 0));
+	while (table_next(&s->index, &at))
+		continue;
+	table_put(&s->index, &at, (uint32_t)s->n);
+	vec_push(s->files, s->n, s->cap, f);
+	return &s->files[s->n - 1];
 }
 
 static struct source_file *file_for(struct source_text *s, struct str path)
@@ -316,8 +342,7 @@ static struct source_file *file_for(struct source_text *s, struct str path)
 	    !source_places_search(&s->places, f.path, read_elsewhere, &(struct elsewhere){ s, &f }))
 		(void)fetch_file(s, &f);
 	split_lines(&f);
-	vec_push(s->files, s->n, s->cap, f);
-	return &s->files[s->n - 1];
+	return add_file(s, f);
 }
 
 const char *source_text_error(struct source_text *s, struct str path)

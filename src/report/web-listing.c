@@ -242,7 +242,8 @@ static void add_file(struct maker *m, size_t from, size_t to)
 
 		if (r->cum == 0)
 			continue;
-		add_lines(m, r, file, &next, &routine);
+		if (m->w->n < m->w->most)
+			add_lines(m, r, file, &next, &routine);
 		vec_push(m->w->routines, m->w->n, m->w->cap, routine);
 	}
 	free(routines);
@@ -288,11 +289,11 @@ static int make_any(struct web_listing *w, struct report *r, struct err *err)
 	return rc;
 }
 
-int web_listing_init(struct web_listing *w, struct report *r, struct err *err)
+int web_listing_init(struct web_listing *w, struct report *r, size_t most, struct err *err)
 {
 	int rc;
 
-	*w = (struct web_listing){ 0 };
+	*w = (struct web_listing){ .most = most };
 	arena_init(&w->arena, PROFILE_BUDGET);
 	rc = make_any(w, r, err);
 	if (rc)

@@ -52,15 +52,17 @@ struct web_listing {
 	struct arena arena;           /* routines, lines, rows and calls */
 	struct web_routine *routines; /* by file and line */
 	size_t n, cap;
-	struct web_code code; /* private, as is 'source' */
+	struct web_code code; /* private, as are 'source' and 'most' */
 	struct source_text *source;
+	size_t most;
 };
 
 /*
- * web_listing_init() lists the functions that match the report's parameter; see web_code_init().
- * Release with web_listing_release(), whatever it returns.
+ * web_listing_init() lists the functions that match the report's parameter; see web_code_init(). It
+ * reads the lines of the first 'most' routines only; others have none.  Release with
+ * web_listing_release(), whatever it returns.
  */
-int web_listing_init(struct web_listing *w, struct report *r, struct err *err);
+int web_listing_init(struct web_listing *w, struct report *r, size_t most, struct err *err);
 void web_listing_release(struct web_listing *w);
 
 #endif /* REPORT_WEB_LISTING_H */

@@ -205,10 +205,10 @@ static int find_shelf(struct visit *v, struct shelf **out, struct err *err)
 	return 0;
 }
 
-/* Whether it keeps more than the tree: samples that were chosen, or callers and callees. */
-static bool is_heavy(const struct shelf *s)
+/* Whether its tree is one of samples that were chosen, or of stacks that were changed. */
+static bool is_filtered(const struct shelf *s)
 {
-	return s->key && (s->pivot.pattern || s->r->v->rows || s->r->v->ends || s->r->v->hidden);
+	return s->key && (s->r->v->rows || s->r->v->ends || s->r->v->hidden);
 }
 
 void flame_shelf_lighten(struct flame_shelf *all)
@@ -216,7 +216,8 @@ void flame_shelf_lighten(struct flame_shelf *all)
 	if (pthread_mutex_trylock(&all->lock) != 0)
 		return;
 	for (size_t i = 0; i < SHELVES; i++) {
-		if (is_heavy(&all->at[i]))
+		release_pivot(&all->at[i].pivot);
+		if (is_filtered(&all->at[i]))
 			release_shelf(&all->at[i]);
 	}
 	pthread_mutex_unlock(&all->lock);

@@ -170,7 +170,7 @@ static void put_routine(struct out *o, struct report *r, const struct web_routin
 int page_source(const struct page *pg, struct out *o, struct err *err)
 {
 	struct web_listing w;
-	int rc = web_listing_init(&w, pg->report, err);
+	int rc = web_listing_init(&w, pg->report, MOST_ROUTINES, err);
 
 	if (rc == 0) {
 		out_text(o, "<div class=\"listing\" data-view=\"source\">\n");
