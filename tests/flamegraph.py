@@ -166,6 +166,14 @@ def t_inlined_frames_say_so():
     assert "inlined" not in picture.named("outer").about
 
 
+def t_each_swatch_has_a_colour_of_its_own():
+    modules = ["std", "absl", "boost", "folly", "rocksdb", "grpc", "fmt", "zstd"]
+    picture = Picture(folded("".join(f"main;{m}::f {80 - i}\n" for i, m in enumerate(modules)), "modules.folded"))
+    swatches = [r.get("fill") for r in picture.root.findall(SVG + "rect") if r.get("class") != "paper"]
+    assert len(swatches) == len(set(swatches)) == len(modules), swatches
+    assert len({picture.named(f"{m}::f").fill for m in modules}) == len(modules)
+
+
 def t_a_comparison_has_signs_and_colours():
     old = folded("main;a 100\nmain;b 50\nmain;gone 30\n", "old.folded")
     new = folded("main;a 100\nmain;b 90\nmain;fresh 30\n", "new.folded")

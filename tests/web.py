@@ -600,7 +600,7 @@ def t_every_answer_has_strict_headers():
 def t_what_pages_load_is_kept_by_the_browser():
     with serving(PROM) as port:
         links = re.findall(r'"\./(static/[^"]*)"', page(port, "/ui/top"))
-        assert len(links) == 3, links
+        assert len(links) == 4, links
         for link in links:
             status, headers, body = ask(port, f"/ui/{link}")
             assert status == 200 and len(body) > 100, (link, status)
@@ -634,7 +634,7 @@ def t_names_are_text_and_nothing_else():
                 text = ask(port, f"/ui/{view}?{urllib.parse.urlencode(args)}")[2]
                 read = Reader(text)
                 assert read.tags <= known and not read.handlers, (view, args, read.tags - known, read.handlers)
-                assert text.count("<script") == 1, view
+                assert text.count("<script src=\"./static/theme.js") == 1 and text.count("<script") == 2, view
                 assert all(link.startswith("./") for link in read.links), (view, read.links)
                 assert not re.search("[\u202a-\u202e\u2066-\u2069\0]", text), (view, args)
         drawing = xml.etree.ElementTree.fromstring(page(port, "/ui/flamegraph.svg"))

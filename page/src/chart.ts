@@ -4,6 +4,8 @@
 
 import uPlot from "uplot";
 
+import { onTheme } from "./switch";
+
 export type Format = (value: number) => string;
 
 const scales: Record<string, [number, string][]> = {
@@ -56,7 +58,7 @@ function theme(element: Element): (name: string) => string {
 	return (name) => style.getPropertyValue(name).trim();
 }
 
-function seriesOf(line: Line, colour: string, format: Format): uPlot.Series {
+function seriesOf(line: Line, colour: () => string, format: Format): uPlot.Series {
 	return {
 		label: line.label,
 		stroke: colour,
@@ -73,8 +75,8 @@ export function chart(element: HTMLElement, lines: Line[], unit: string, data: u
 	const format = formatIn(unit);
 	const zone = utc ? { timeZone: "UTC" } : {};
 	const pick = theme(element);
-	const axis = { stroke: pick("--pale"), grid: { stroke: pick("--edge"), width: 1 },
-		ticks: { stroke: pick("--edge"), width: 1 } };
+	const edge = { stroke: () => pick("--edge"), width: 1 };
+	const axis = { stroke: () => pick("--pale"), grid: edge, ticks: edge };
 	const height = 240;
 	const { scales: _, ...rest } = more;
 	const plot = new uPlot({
@@ -82,10 +84,11 @@ export function chart(element: HTMLElement, lines: Line[], unit: string, data: u
 		height,
 		scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] }, ...more.scales },
 		axes: [{ ...axis, space: 70, values: times(zone) }, { ...axis, size: 76, incrs: steps(unit), values: (_, all) => all.map(format) }],
-		series: [{ value: (_, v) => (v == null ? "–" : new Date(v * 1000).toLocaleString("en-CA", { hour12: false, ...zone })) }, ...lines.map((line) => seriesOf(line, pick(line.colour), format))],
+		series: [{ value: (_, v) => (v == null ? "–" : new Date(v * 1000).toLocaleString("en-CA", { hour12: false, ...zone })) }, ...lines.map((line) => seriesOf(line, () => pick(line.colour), format))],
 		...(utc ? { tzDate: (ts: number) => uPlot.tzDate(new Date(ts * 1e3), "Etc/UTC") } : {}),
 		...rest,
 	}, data, element);
+	onTheme(() => plot.redraw());
 	new ResizeObserver(() => plot.setSize({ width: Math.max(element.clientWidth, 200), height })).observe(element);
 	return plot;
 }

@@ -13,6 +13,7 @@ import { facts, Outline, spoken } from "./flame-outline";
 import { ask, blank, quoted, read, type State, syncLinks, write } from "./flame-state";
 import { Tip } from "./flame-tip";
 import { counted, percent } from "./numbers";
+import { isDark, onTheme } from "./switch";
 
 const LEAST_HEIGHT = 260; // of the picture, in pixels
 const ZOOM_MS = 130;
@@ -20,7 +21,6 @@ const TYPING_MS = 150;
 const KEPT = 24; // answers
 const CRUMBS = 4; // shown of those that lead to the top frame
 
-const dark = matchMedia("(prefers-color-scheme: dark)");
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 class View {
@@ -102,7 +102,7 @@ class View {
 
 	private look(): Look {
 		return {
-			sheet: this.sheet!, places: this.places, theme: theme(dark.matches), by: this.by,
+			sheet: this.sheet!, places: this.places, theme: theme(isDark()), by: this.by,
 			changed: this.changed, flipped: this.state.flipped, found: this.found, hover: this.hover,
 			focus: this.outline.hasFocus ? this.current : null, window: this.window,
 		};
@@ -191,7 +191,7 @@ class View {
 
 	private showLegend(): void {
 		const { data } = this.sheet!;
-		const steps = theme(dark.matches).steps;
+		const steps = theme(isDark()).steps;
 
 		this.legend.hidden = this.by !== "change" || !data.compared;
 		if (this.legend.hidden) return;
@@ -660,7 +660,7 @@ class View {
 		});
 		addEventListener("popstate", () => this.back());
 		addEventListener("keydown", (e) => this.anyKey(e));
-		dark.addEventListener("change", () => { this.showLegend(); this.draw(); });
+		onTheme(() => { this.showLegend(); this.draw(); });
 		new ResizeObserver(() => this.resized()).observe(this.root);
 		addEventListener("resize", () => this.resized());
 	}

@@ -172,13 +172,18 @@ class Pane {
 	}
 }
 
-/** "main.run (1.5s)" without the value. */
-function functionOf(title: string): string {
-	return title.replace(/ \([^()]*\)$/, "");
+/** "main.run (1.5s)" without the value; "main.run /src/run.go:12 (1.5s)" without the place, if nodes are by 'by'. */
+function functionOf(title: string, by: string): string {
+	const node = title.replace(/ \([^()]*\)$/, "").replace(by === "addresses" ? /^[0-9a-f]{16} / : "", "");
+
+	if (!/^(lines|addresses|filefunctions)$/.test(by)) return node;
+	const place = by === "filefunctions" ? /[./][^ ]*$/ : /:\d+$/;
+	const absolute = node.lastIndexOf(" /"), at = absolute > 0 ? absolute : node.lastIndexOf(" ");
+	return at > 0 && place.test(node.slice(at + 1)) ? node.slice(0, at) : node;
 }
 
 /** Nodes can be chosen with mouse and keyboard. */
-function makeChoosable(svg: SVGElement, pane: Pane, choice: Choice): void {
+function makeChoosable(svg: SVGElement, pane: Pane, choice: Choice, by: string): void {
 	const toggle = (node: SVGElement, name: string) => {
 		const chosen = choice.toggle(name);
 
@@ -195,12 +200,13 @@ function makeChoosable(svg: SVGElement, pane: Pane, choice: Choice): void {
 		node.setAttribute("tabindex", "0");
 		node.setAttribute("role", "button");
 		node.setAttribute("aria-pressed", "false");
-		node.dataset["function"] = functionOf(title);
-		node.addEventListener("click", () => pane.dragged || toggle(node, functionOf(title)));
+		const name = functionOf(title, by);
+		node.dataset["function"] = name;
+		node.addEventListener("click", () => pane.dragged || toggle(node, name));
 		node.addEventListener("keydown", (e) => {
 			if (e.key !== "Enter" && e.key !== " ") return;
 			e.preventDefault();
-			toggle(node, functionOf(title));
+			toggle(node, name);
 		});
 	}
 }
@@ -231,7 +237,7 @@ function draw(element: HTMLElement, drawing: Element): void {
 	svg.setAttribute("role", "group");
 	svg.setAttribute("aria-label", "Call graph; plus, minus, 0 and arrows zoom and move it");
 	element.addEventListener("keydown", (e) => onKey(pane, e));
-	makeChoosable(svg, pane, choice);
+	makeChoosable(svg, pane, choice, element.dataset["by"] ?? "");
 	element.replaceChildren(h("div", { class: "tools" },
 		button("+", "Zoom in", () => pane.zoom(STEP)), button("−", "Zoom out", () => pane.zoom(1 / STEP)),
 		button("Fit", "Fit: show all of it", () => pane.fit()), choice.bar),

@@ -5,6 +5,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
+import { addSwitch } from "./switch";
+
 type Start = (element: HTMLElement) => void | Promise<void>;
 
 const views: Record<string, () => Promise<Start>> = {
@@ -18,6 +20,7 @@ const views: Record<string, () => Promise<Start>> = {
 	series: async () => (await import("./series")).start,
 };
 
+for (const header of document.querySelectorAll("body > header")) addSwitch(header);
 for (const element of document.querySelectorAll<HTMLElement>("[data-view]")) {
 	const load = views[element.dataset["view"] ?? ""];
 

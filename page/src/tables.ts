@@ -109,7 +109,8 @@ function makeChoosable(table: HTMLTableElement, view: string, tools: HTMLElement
 	const choice = new Choice(view);
 
 	for (const row of table.tBodies[0]?.rows ?? []) {
-		const name = (row.querySelector("a") ?? row.cells[row.cells.length - 1])?.textContent;
+		const last = row.cells[row.cells.length - 1];
+		const name = last?.dataset["function"] ?? (row.querySelector("a") ?? last)?.textContent;
 		const cell = row.cells[0];
 		if (!name || !cell) continue;
 		const toggle = () => {

@@ -8,6 +8,7 @@
 #include "base/out.h"
 #include "base/xalloc.h"
 #include "profile/profile.h"
+#include "render/flame-colour.h"
 #include "render/shorten.h"
 #include "render/xml.h"
 #include "report/report.h"
@@ -104,7 +105,7 @@ static void make(struct captions *c, uint32_t place, struct caption *caption)
 	put_label(c, &o, info);
 	caption->label = made_visible(c, &o, LONGEST_LABEL);
 	caption->module = module_of(function, binary_of(c, place));
-	caption->colour = colour_of(caption->module, function);
+	caption->function = function;
 	out_release(&o);
 }
 

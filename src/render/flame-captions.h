@@ -7,7 +7,6 @@
 #define RENDER_FLAME_CAPTIONS_H
 
 #include "base/str.h"
-#include "render/flame-colour.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,9 +19,9 @@ struct caption {
 	struct str name;  /* visible, and not longer than captions_init() was told */
 	struct str label; /* short: of the text on a frame */
 	struct str module;
-	struct colour colour;
-	uint32_t hash; /* of the name as it is */
-	bool cut;      /* the name is longer */
+	struct str function; /* which gives the colour its shade */
+	uint32_t hash;       /* of the name as it is */
+	bool cut;            /* the name is longer */
 };
 
 struct captions {

@@ -19,7 +19,7 @@ struct rgb {
 	uint8_t r, g, b;
 };
 
-static const struct rgb hues[] = {
+static const struct rgb hues[COLOUR_HUES] = {
 	{ 0x77, 0xaa, 0xdd }, { 0x99, 0xdd, 0xff }, { 0x44, 0xbb, 0x99 }, { 0xbb, 0xcc, 0x33 },
 	{ 0xc4, 0xb5, 0x30 }, { 0xee, 0xdd, 0x88 }, { 0xee, 0x88, 0x66 }, { 0xff, 0xaa, 0xbb },
 };
@@ -91,9 +91,14 @@ struct str module_of(struct str name, struct str binary)
 	return module.n ? module : binary;
 }
 
-struct colour colour_of(struct str module, struct str name)
+unsigned int colour_hue(struct str module)
 {
-	struct rgb c = hues[hash_bytes(module.p, module.n, 0) % (sizeof(hues) / sizeof(hues[0]))];
+	return (unsigned int)(hash_bytes(module.p, module.n, 0) % COLOUR_HUES);
+}
+
+struct colour colour_of(unsigned int hue, struct str name)
+{
+	struct rgb c = hues[hue];
 	unsigned int shade = name.n ? (unsigned int)(hash_bytes(name.p, name.n, 0) % SHADES) : 0;
 	unsigned int white = 14 * shade;
 

@@ -29,11 +29,12 @@ struct colour {
  */
 struct str module_of(struct str name, struct str binary);
 
-/*
- * The hue is the module's, the shade the function's ("": the module's own): the same in every run
- * and for every profile.
+/* There are so many hues; a module has the same in every run and for every profile, */
+enum { COLOUR_HUES = 8 };
+unsigned int colour_hue(struct str module);
+/* unless another stands beside it: whoever draws may choose.  The shade is the function's, or "".
  */
-struct colour colour_of(struct str module, struct str name);
+struct colour colour_of(unsigned int hue, struct str name);
 
 /* Steps of change: 0 is none, negative is less, positive is more. */
 enum { COLOUR_STEPS = 4 };

@@ -60,6 +60,12 @@ struct picture {
 	struct out *o;
 	struct flame f;
 	struct captions captions;
+	/* Modules whose hue is a larger one's, and which have another here. */
+	struct {
+		struct str module;
+		unsigned int hue;
+	} moved[MOST_MODULES];
+	size_t nmoved;
 	int y;
 };
 
@@ -128,9 +134,7 @@ static void put_share(struct out *o, int64_t value, int64_t total)
 	out_text(o, percentage_trimmed(&share));
 }
 
-static const struct caption root_caption = { .name = { "root", 4 },
-					     .label = { "root", 4 },
-					     .colour = COLOUR_ROOT };
+static const struct caption root_caption = { .name = { "root", 4 }, .label = { "root", 4 } };
 
 static const struct caption *caption_of(struct picture *p, const struct flame_frame *f)
 {
@@ -255,6 +259,23 @@ static void put_data(struct picture *p, const struct flame_frame *f, struct str 
 		out_text(p->o, " data-inlined=\"\"");
 }
 
+static unsigned int hue_of(const struct picture *p, struct str module)
+{
+	for (size_t i = 0; i < p->nmoved; i++) {
+		if (str_eq(p->moved[i].module, module))
+			return p->moved[i].hue;
+	}
+	return colour_hue(module);
+}
+
+static struct colour fill_of(const struct picture *p, const struct flame_frame *f,
+			     const struct caption *c)
+{
+	if (p->f.compared)
+		return colour_of_step(colour_step(f->more, f->less));
+	return c == &root_caption ? COLOUR_ROOT : colour_of(hue_of(p, c->module), c->function);
+}
+
 static void put_box(struct out *o, double x, int y, double width, struct colour fill)
 {
 	out_text(o, "<rect");
@@ -270,8 +291,6 @@ static void put_frame(struct picture *p, const struct flame_frame *f)
 	double whole = p->f.frames[0].width, scale = whole > 0 ? INNER / whole : 0;
 	double x = f->x * scale, width = whole > 0 ? f->width * scale : INNER;
 	struct str label = label_of(p, f, c), shown;
-	struct colour fill =
-		p->f.compared ? colour_of_step(colour_step(f->more, f->less)) : c->colour;
 	int y = (int)f->level * ROW;
 	bool all;
 
@@ -280,7 +299,7 @@ static void put_frame(struct picture *p, const struct flame_frame *f)
 	put_data(p, f, all || str_eq(label, c->name) ? STR("") : label, width);
 	out_char(p->o, '>');
 	put_title(p, f, c);
-	put_box(p->o, x, y, width, fill);
+	put_box(p->o, x, y, width, fill_of(p, f, c));
 	if (shown.n)
 		put_label_text(p, f, shown, all, x, y);
 	out_text(p->o, "</g>\n");
@@ -444,20 +463,49 @@ static struct str module_name(struct picture *p, struct str m)
 			     STR_ARG(visible(p, m, LONGEST_MODULE)));
 }
 
+/* Whether it is worth a swatch. */
+static bool is_named(const struct module *m)
+{
+	return m->name.n > 0 && m->own > 0;
+}
+
+/* The largest modules get hues of their own, as far as there are any: that of the first is taken.
+ */
+static void choose_hues(struct picture *p, const struct module *m, size_t n)
+{
+	unsigned int taken = 0;
+
+	for (size_t i = 0, k = 0; i < n && k < MOST_MODULES; i++) {
+		unsigned int usual = colour_hue(m[i].name), hue = usual;
+
+		if (!is_named(&m[i]))
+			continue;
+		k++;
+		for (int step = 0; step < COLOUR_HUES && taken >> hue & 1; step++)
+			hue = (hue + 1) % COLOUR_HUES;
+		taken |= 1u << hue;
+		if (hue == usual)
+			continue;
+		p->moved[p->nmoved].module = m[i].name;
+		p->moved[p->nmoved++].hue = hue;
+	}
+}
+
 static void put_modules(struct picture *p)
 {
 	size_t n, shown = 0;
 	struct module *m = list_modules(p, &n);
 	double x = MARGIN;
 
+	choose_hues(p, m, n);
 	for (size_t i = 0; i < n && shown < MOST_MODULES; i++) {
 		struct str name = module_name(p, m[i].name);
 
-		if (name.n == 0 || m[i].own <= 0)
+		if (!is_named(&m[i]))
 			continue;
 		if (x + text_width(name) > INNER)
 			break;
-		x = put_swatch(p, x, colour_of(m[i].name, STR("")), name);
+		x = put_swatch(p, x, colour_of(hue_of(p, m[i].name), STR("")), name);
 		shown++;
 	}
 	free(m);

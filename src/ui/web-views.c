@@ -34,6 +34,9 @@
 /* What a browser can still show; functions to choose from; characters of a name in a graph. */
 enum { LARGEST_BODY = 24 << 20, ALL_AT_ONCE = 2 << 20, CHOICES = 50, LONGEST_NAME = 1000 };
 
+/* A function with a caller, in bytes, between two lines. */
+enum { SHORTEST_PEEK = 200 };
+
 /* Reports of a small profile at a time, so that a slow one holds up none; answers to keep. */
 enum { REPORTS = 4, KEPT_BYTES = 8 << 20 };
 
@@ -87,8 +90,11 @@ static int show_choice(struct visit *v, const struct page *pg, struct err *err)
 static int show_peek(struct visit *v, const struct page *pg, struct err *err)
 {
 	bool all = !*web_arg(v->rq, "f");
-	int rc = show_text(v, render_tree_text, all ? ALL_AT_ONCE : LARGEST_BODY, err);
+	int rc;
 
+	if (all && visit_is_large(v->views) && v->profile->nlocations > ALL_AT_ONCE / SHORTEST_PEEK)
+		return show_choice(v, pg, err);
+	rc = show_text(v, render_tree_text, all ? ALL_AT_ONCE : LARGEST_BODY, err);
 	return all && rc == -EFBIG ? show_choice(v, pg, err) : rc;
 }
 

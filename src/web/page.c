@@ -169,6 +169,8 @@ static const char *tag_of(const char *name)
 /* With their tags, so that a browser can keep them for as long as it likes. */
 static void put_files(struct out *o)
 {
+	/* Before anything is painted: which colours were chosen. */
+	out_printf(o, "<script src=\"./static/theme.js?v=%s\"></script>", tag_of("theme.js"));
 	out_printf(o, "<link rel=\"stylesheet\" href=\"./static/page.css?v=%s\">",
 		   tag_of("page.css"));
 	/* A browser that is not told asks for an icon elsewhere, and would be sent to a report. */
@@ -287,7 +289,13 @@ static void put_name(struct out *o, const struct page *pg, const char *to,
 		function.n > 0 && function.n <= LINKED && !memchr(function.p, '\0', function.n);
 	struct out exact;
 
-	out_text(o, "<td>");
+	out_text(o, "<td");
+	if (function.n != row->name.n) {
+		out_text(o, " data-function=\"");
+		page_safe(o, function);
+		out_char(o, '"');
+	}
+	out_char(o, '>');
 	if (linked) {
 		out_init(&exact, 0);
 		page_quote(&exact, function);
@@ -380,7 +388,8 @@ void page_drawing(const struct page *pg, const char *path, struct out *o)
 
 void page_graph(const struct page *pg, struct out *o)
 {
-	out_text(o, "<div data-view=\"graph\" data-source=\"");
+	out_printf(o, "<div data-view=\"graph\" data-by=\"%s\" data-source=\"",
+		   pg->report->cfg.granularity);
 	put_address(o, pg, "graph.svg");
 	out_text(o, "\"><noscript>");
 	page_drawing(pg, "graph.svg", o);

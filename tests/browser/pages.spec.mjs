@@ -246,6 +246,63 @@ if (hasDot) {
 	});
 }
 
+if (hasDot) test("what is picked from a graph of lines is the function", async ({ page }) => {
+	await page.goto(`${heap}/?g=lines&f=tsdb`);
+	await ready(page, "graph");
+	const node = page.locator("g.node[data-function$='.newTxRing']").first();
+	await node.focus();
+	await page.keyboard.press("Enter");
+	await eventually(async () => assert.equal(await node.getAttribute("aria-pressed"), "true"));
+	await leave(page, () => page.locator(".choices").getByRole("link", { name: "Focus" }).click());
+	await ready(page, "graph");
+	assert.ok(await page.locator("g.node[data-function$='.newTxRing']").count() > 0);
+	assert.equal(await page.locator(".warnings").count(), 0);
+});
+
+test("what is picked from a table of lines is the function", async ({ page }) => {
+	await page.goto(`${heap}/top?g=lines`);
+	await ready(page, "table");
+	await page.locator("tbody tr", { hasText: "newTxRing" }).first().locator("input").check();
+	await leave(page, () => page.locator(".choices").getByRole("link", { name: "Focus" }).click());
+	await ready(page, "table");
+	assert.ok((await column(page, 5)).some((name) => name.includes("newTxRing")));
+	assert.equal(await page.locator(".warnings").count(), 0);
+});
+
+for (const scheme of ["light", "dark"]) {
+	const other = scheme === "light" ? "dark" : "light";
+
+	test(`a ${scheme} system's pages are ${other} for who chooses that, from the first picture on`, async ({ page }) => {
+		const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+		const choose = (name) => page.getByRole("combobox", { name: "Colours" }).selectOption(name);
+		const papers = { light: "rgb(255, 255, 255)", dark: "rgb(26, 29, 33)" };
+		const views = ["top", "labels", "flamegraph", ...(hasDot ? [""] : [])];
+
+		await page.goto(`${heap}/top`);
+		await ready(page, "table");
+		assert.equal(await paper(), papers[scheme]);
+		await page.getByRole("combobox", { name: "Colours" }).focus();
+		await page.keyboard.press(other[0]);
+		await eventually(async () => assert.equal(await paper(), papers[other]));
+		// No script of the page itself: what is painted first is what was chosen.
+		await page.route("**/page.js*", (route) => route.fulfill({ contentType: "text/javascript", body: "" }));
+		await page.goto(`${heap}/labels`);
+		assert.equal(await paper(), papers[other]);
+		await page.unroute("**/page.js*");
+		for (const view of views) {
+			await page.goto(`${heap}/${view}`);
+			await ready(page, view === "" ? "graph" : view === "flamegraph" ? "flame" : "command");
+			assert.equal(await page.getByRole("combobox", { name: "Colours" }).inputValue(), other);
+			assert.deepEqual(await complaints(page), [], view);
+			await shoot(page, `${view || "graph"}-${other}-on-${scheme}`);
+		}
+		await choose("System");
+		await eventually(async () => assert.equal(await paper(), papers[scheme]));
+		await page.reload();
+		assert.equal(await paper(), papers[scheme]);
+	}, { colorScheme: scheme });
+}
+
 const odd = ['say "hi"', "back\\slash", 'C:\\x"y"\\', "a|b(c)*[d]{e}^f$.+?", "<T as Q>::f", "two words", "$(rm) `x` 'q' &;",
 	"%41#a&b=c", "tab\there", "new\nline", "turned\u202eround", "f<int, (a)1>(char)", "~!@;:,", "\u2033\u2216\u2409",
 	`long${"x".repeat(3000)}`];
