@@ -237,6 +237,9 @@ def t_wrong_options_are_told():
     for args, want in ((["--bogus", "true"], "there is no option --bogus"),
                        (["--heap-rate", "x", "true"], "takes a number, not 'x'"),
                        (["--preset", "BOGUS", "touch", TMP / "began"], "there is no preset 'BOGUS'"),
+                       (["--log", TMP / "none/x", "touch", TMP / "began"], "/none/x': No such file or directory"),
+                       (["--dump", "s3:x", "touch", TMP / "began"], "'s3:x' is no place for dumps"),
+                       (["--dump", "dir:", "touch", TMP / "began"], "'dir:' is no place for dumps"),
                        (["--addr"], "--addr takes a value"),
                        (["--help=1"], "--help takes no value"),
                        ([], "which program?"), (["--"], "which program?")):

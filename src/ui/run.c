@@ -12,6 +12,7 @@
 #include "ui/preloadable.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,6 +189,41 @@ static int check_preset(const char *name, struct err *err)
 	return err_set(err, -EINVAL, "there is no preset '%s'; see sonde run --help", name);
 }
 
+/* The library would have nowhere to say that it has nowhere to log. */
+static int check_log(const char *where, struct err *err)
+{
+	AUTO(closep) int fd = -1;
+
+	if (strcmp(where, "stderr") == 0 || strcmp(where, "syslog") == 0 ||
+	    strcmp(where, "none") == 0)
+		return 0;
+	fd = open(where, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0600);
+	return fd < 0 ? err_set(err, -errno, "cannot log to '%s': %m", where) : 0;
+}
+
+/* As store_open() has it; whether it is there is found out when there is something to store. */
+static int check_dump(const char *where, struct err *err)
+{
+	if ((str_starts(str_of(where), STR("dir:")) && where[4]) || strchr("/.", where[0]) ||
+	    str_starts(str_of(where), STR("kube:")))
+		return 0;
+	return err_set(err, -EINVAL,
+		       "'%s' is no place for dumps: dir:PATH, kube: or kube:NAMESPACE", where);
+}
+
+static int check_values(const struct args *args, struct err *err)
+{
+	const char *preset = args->values[FLAG_PRESET], *log = args->values[FLAG_LOG];
+	const char *dump = args->values[FLAG_DUMP];
+	int rc = preset ? check_preset(preset, err) : 0;
+
+	if (rc == 0 && dump)
+		rc = check_dump(dump, err);
+	if (rc == 0 && log && *log)
+		rc = check_log(log, err);
+	return rc;
+}
+
 static int set_environment(const struct args *args, struct err *err)
 {
 	char pid[16];
@@ -247,14 +283,14 @@ static int start(char **program, const char *path, struct err *err)
 
 static int run_program(const struct args *args)
 {
-	const char *told = args->values[FLAG_LIB], *preset = args->values[FLAG_PRESET];
+	const char *told = args->values[FLAG_LIB];
 	AUTO(freep) char *library = NULL, *path = NULL;
 	char **program = args->rest;
 	struct err err = { "" };
 
 	if (!*program)
 		err_set(&err, -EINVAL, "which program? see sonde run --help");
-	else if (!preset || check_preset(preset, &err) == 0)
+	else if (check_values(args, &err) == 0)
 		library = find_library(told ? told : getenv("SONDE_LIB"), &err);
 	if (!library)
 		return own_complain("run", &err, OURS);
