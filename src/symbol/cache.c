@@ -14,7 +14,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum { FILE_MAX = 256 << 20 };
+enum {
+	FILE_MAX = 256 << 20,
+	COPIED_MAX = 1 << 20, /* takes a tenth of a millisecond */
+};
 
 int cache_load(const char *folder, const char *name, struct file_bytes *bytes,
 	       struct frame_table *t)
@@ -24,7 +27,10 @@ int cache_load(const char *folder, const char *name, struct file_bytes *bytes,
 
 	if (rc)
 		return rc;
-	rc = frame_table_parse((struct str){ bytes->p, bytes->n }, t);
+	if (bytes->n <= COPIED_MAX)
+		rc = file_bytes_own(bytes, path, NULL);
+	if (rc == 0)
+		rc = frame_table_parse((struct str){ bytes->p, bytes->n }, t);
 	if (rc)
 		file_bytes_release(bytes);
 	else

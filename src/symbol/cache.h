@@ -4,8 +4,8 @@
  * Finding the frames of an address in the debug information of a large program takes long, and
  * they never change: so they are kept, one file per binary and state of its debug information,
  * which the name of the file tells.  What is in the folder was written by us, but is read as if
- * a stranger had: anything may happen to a file.  It is used where it is mapped (base/window.h),
- * since a copy of a large one takes as long as all else; files come by rename(), and no program
+ * a stranger had: anything may happen to a file.  A large one is used where it is mapped
+ * (base/window.h), since a copy takes as long as all else; files come by rename(), and no program
  * writes to one that is there.
  *
  * SPDX-License-Identifier: Apache-2.0
