@@ -14,10 +14,19 @@
 
 /*
  * Starts to send SIGPROF to the thread at the ticks of its schedule: one in each 'period' ns of its
- * CPU time, at a random place.  'fine': by a perf event if there is one to be had.  Negative errno.
+ * CPU time, at a random place.  'fine': by a perf event if there is one to be had and it costs
+ * little.  Negative errno.
  */
 int sonde__timer_start(struct sonde__thread *t, uint64_t period, bool fine);
 void sonde__timer_stop(struct sonde__thread *t);
+
+/*
+ * Finds out whether a perf event is too dear for the thread, from how it has run since this was
+ * asked last, or else since it began.  sonde__timer_coarsen() goes on with a POSIX timer, if it
+ * can.  Both for the one who starts and stops timers.
+ */
+bool sonde__timer_costs(struct sonde__thread *t);
+void sonde__timer_coarsen(struct sonde__thread *t);
 
 /*
  * Which thread's timer sent this signal; NULL if it is not one of ours.  Handler-safe.

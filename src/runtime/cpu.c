@@ -416,6 +416,17 @@ static void drain_all(void)
 	}
 }
 
+/* A thread that turns out to sleep all the time gets the timer that suits it. */
+static void suit(struct sonde__thread *t, unsigned profile)
+{
+	if (!atomic_load(&fine) || !sonde__timer_costs(t) || atomic_load(&t->armed) != profile)
+		return;
+	if (atomic_compare_exchange_strong(&t->armed, &profile, CHANGING)) {
+		sonde__timer_coarsen(t);
+		atomic_store(&t->armed, profile);
+	}
+}
+
 /* How many got a timer; '*failed' is why the last one did not, or 0. */
 static size_t arm_all(unsigned profile, int *failed)
 {
@@ -423,7 +434,12 @@ static size_t arm_all(unsigned profile, int *failed)
 
 	*failed = 0;
 	for (struct sonde__thread *t = sonde__threads(); t; t = t->next) {
-		int r = atomic_load(&t->tid) > 0 ? arm(t, profile) : -ESRCH;
+		int r = -ESRCH;
+
+		if (atomic_load(&t->tid) > 0) {
+			suit(t, profile);
+			r = arm(t, profile);
+		}
 
 		if (r == 0)
 			armed++;

@@ -153,6 +153,9 @@ static struct sonde__thread *take(int tid)
 	t->creator = 0;
 	t->reserved = false;
 	t->order = 0;
+	t->restless = false;
+	t->runs = 0;
+	t->ran = 0;
 	atomic_store(&t->tls, NULL);
 	t->goodbyes = 0;
 	atomic_store(&t->tid, tid);

@@ -44,6 +44,8 @@ struct sonde__thread {
 	atomic_uint armed;    /* the profile it takes part in; 0: none */
 	int fd;               /* of its perf event; -1: it has a timer instead */
 	int timer;            /* the kernel's number */
+	bool restless;        /* it mostly runs for a moment only, as far as is known */
+	uint64_t runs, ran;   /* how often, and for how long, when that was last looked at */
 	uint64_t base;        /* its CPU time when it was armed; ns */
 	uint64_t stratum;     /* how many periods since then have had their tick */
 	uint64_t next_tick;   /* CPU time of the next one */

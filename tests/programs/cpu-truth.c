@@ -1,17 +1,19 @@
 /*
  * cpu-truth.c - spend CPU time in known shares under a CPU profile, and tell both
  *
- * usage: cpu-truth mix|threads|short|beat|blocked HZ SECONDS SEED	(of CPU time)
+ * usage: cpu-truth mix|threads|naps|short|beat|blocked HZ SECONDS SEED	(of CPU time)
  *
  *	mix	one thread, functions in random order
  *	threads	the same in eight threads
+ *	naps	the same in one that sleeps all the time
  *	short	threads that live for less than a period of 100 Hz
  *	beat	two functions in turn, with the rhythm of the timer
  *	blocked	a second thread that blocks all signals
  *
  * Every function is the same chain of multiplications, so time is proportional to the number of
  * rounds.  Prints "function NAME ROUNDS TICKS" for each, and "other", "lost", "hz", "cpu"
- * (ns), and "fine" if the ticks came from perf events.
+ * (ns), "fine" if the ticks came from perf events at first, and "coarse" if some came from timers
+ * after that.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -70,6 +72,7 @@ static atomic_bool agent_stop;
 static atomic_ullong agent_cpu;
 static uint64_t others, lost;
 static bool fine;
+static atomic_bool coarse;
 
 static void spend(unsigned which, uint64_t rounds)
 {
@@ -93,16 +96,39 @@ static void calibrate(void)
 }
 
 /* About 0.3 ms on average, never in the same order. */
+static void spend_some(uint64_t *random)
+{
+	unsigned which = (unsigned)(sonde__random(random) % FUNCTIONS);
+	uint64_t part = sonde__random(random) % 1000;
+
+	spend(which, per_ms * work[which].weight * part / 10000);
+}
+
+static void look_at_timer(void)
+{
+	if (sonde__self() && sonde__self()->fd < 0)
+		atomic_store(&coarse, true);
+}
+
 static void *mix(void *seed)
 {
 	uint64_t random = (uintptr_t)seed | 1;
 
-	while (!atomic_load(&stop)) {
-		unsigned which = (unsigned)(sonde__random(&random) % FUNCTIONS);
-		uint64_t part = sonde__random(&random) % 1000;
+	while (!atomic_load(&stop))
+		spend_some(&random);
+	look_at_timer();
+	return NULL;
+}
 
-		spend(which, per_ms * work[which].weight * part / 10000);
+static void *nap(void *seed)
+{
+	uint64_t random = (uintptr_t)seed | 1;
+
+	while (!atomic_load(&stop)) {
+		spend_some(&random);
+		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
 	}
+	look_at_timer();
 	return NULL;
 }
 
@@ -141,6 +167,7 @@ static void run_beat(void)
 		while (sonde__thread_cpu() < at + 10000000)
 			spend(1, per_ms / 50);
 	}
+	look_at_timer();
 }
 
 static void *run_blocked(void *seed)
@@ -226,6 +253,8 @@ static int run(const char *mode, unsigned hz, uint64_t seed)
 	fine = sonde__self() && sonde__self()->fd >= 0;
 	if (strcmp(mode, "threads") == 0)
 		run_threads(seed, THREADS, mix);
+	else if (strcmp(mode, "naps") == 0)
+		nap((void *)(uintptr_t)seed);
 	else if (strcmp(mode, "short") == 0)
 		run_short(seed);
 	else if (strcmp(mode, "beat") == 0)
@@ -251,7 +280,7 @@ static void report(uint64_t cpu)
 		       (unsigned long long)work[i].ticks);
 	printf("other %llu\nlost %llu\nhz %u\ncpu %llu\n", (unsigned long long)others,
 	       (unsigned long long)lost, hz, (unsigned long long)cpu);
-	printf("fine %d\n", fine);
+	printf("fine %d\ncoarse %d\n", fine, fine && atomic_load(&coarse));
 	sonde__unmap(rows, mapped);
 }
 
