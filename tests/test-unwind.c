@@ -467,6 +467,57 @@ static void deep_stacks_are_cut_and_counted(void **state)
 	assert_int_equal(sonde__stats.truncated, truncated + 1);
 }
 
+#if defined(__x86_64__)
+static uint64_t by_short_way[DEEP];
+static size_t nby_short_way, nfrom_nowhere;
+
+__attribute__((noinline)) static void hook_both_ways(void)
+{
+	nby_short_way = sonde__unwind_caller(__builtin_return_address(0), by_short_way, DEEP);
+	nfrom_nowhere = sonde__unwind_caller((void *)hook_both_ways, pcs, DEEP);
+	npcs = sonde__unwind(pcs, DEEP, 0);
+	__asm__ volatile("");
+}
+
+static int compare_both_ways(const void *a, const void *b)
+{
+	hook_both_ways();
+	return *(const int *)a - *(const int *)b;
+}
+
+static void learn_own_stack(struct sonde__thread *self)
+{
+	pthread_attr_t attr;
+	void *low = NULL;
+	size_t size = 0;
+
+	pthread_getattr_np(pthread_self(), &attr);
+	pthread_attr_getstack(&attr, &low, &size);
+	pthread_attr_destroy(&attr);
+	self->stack_low = (uintptr_t)low;
+	self->stack_high = (uintptr_t)low + size;
+	sonde__tls.self = self;
+}
+
+static void the_short_way_leads_to_the_same_stack(void **state)
+{
+	struct sonde__thread self = { 0 };
+	int numbers[] = { 2, 1 };
+
+	(void)state;
+	sonde__modules_refresh();
+	qsort(numbers, 2, sizeof(numbers[0]), compare_both_ways);
+	assert_int_equal(nby_short_way, 0); /* where its stack ends is not known */
+	learn_own_stack(&self);
+	qsort(numbers, 2, sizeof(numbers[0]), compare_both_ways);
+	sonde__tls.self = NULL;
+	assert_true(nby_short_way > 4);
+	assert_int_equal(nby_short_way, npcs);
+	assert_memory_equal(by_short_way, pcs, npcs * sizeof(*pcs));
+	assert_int_equal(nfrom_nowhere, 0);
+}
+#endif
+
 static size_t nfrom_handler;
 static uint64_t from_handler[DEEP], from_signal[DEEP];
 static size_t nfrom_signal;
@@ -729,6 +780,9 @@ int main(void)
 		cmocka_unit_test(the_callers_caller_comes_first),
 		cmocka_unit_test(the_c_library_is_walked_without_frame_pointers),
 		cmocka_unit_test(deep_stacks_are_cut_and_counted),
+#if defined(__x86_64__)
+		cmocka_unit_test(the_short_way_leads_to_the_same_stack),
+#endif
 		cmocka_unit_test(handlers_are_walked_through),
 		cmocka_unit_test(handlers_may_have_a_stack_of_their_own),
 		cmocka_unit_test(coroutines_are_walked),

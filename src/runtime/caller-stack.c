@@ -12,6 +12,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 
 enum {
 	OWN_FRAMES = 16, /* at most so many of ours above the host's */
@@ -48,20 +49,30 @@ static bool is_hidden(uint64_t pc)
 	return false;
 }
 
+/* From our own frames on; those are left out. */
+static __attribute__((noinline)) size_t walk_all(const void *caller, uint64_t *pcs)
+{
+	size_t n = sonde__unwind(pcs, OWN_FRAMES + SONDE__DEPTH, 0), skip = 0;
+
+	while (skip < n && skip < OWN_FRAMES && pcs[skip] != (uintptr_t)caller)
+		skip++;
+	if (skip == n || pcs[skip] != (uintptr_t)caller) {
+		pcs[0] = (uintptr_t)caller;
+		return 1;
+	}
+	memmove(pcs, pcs + skip, (n - skip) * sizeof(*pcs));
+	return n - skip;
+}
+
 uint32_t sonde__caller_stack(const void *caller)
 {
 	uint64_t pcs[OWN_FRAMES + SONDE__DEPTH];
 	size_t n, skip = 0;
 
 	sonde__self(); /* with the bounds of its stack, the unwinder need not ask for each page */
-	n = sonde__unwind(pcs, OWN_FRAMES + SONDE__DEPTH, 0);
-	while (skip < n && skip < OWN_FRAMES && pcs[skip] != (uintptr_t)caller)
-		skip++;
-	if (skip == n || pcs[skip] != (uintptr_t)caller) {
-		pcs[0] = (uintptr_t)caller;
-		n = 1;
-		skip = 0;
-	}
+	n = sonde__unwind_caller(caller, pcs, SONDE__DEPTH);
+	if (n == 0)
+		n = walk_all(caller, pcs);
 	while (skip + 1 < n && is_hidden(pcs[skip]))
 		skip++;
 	return sonde__stack_intern(pcs + skip, n - skip, false);

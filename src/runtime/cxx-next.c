@@ -227,7 +227,7 @@ void *sonde__slow_new(size_t size, size_t b, size_t c, enum sonde__new kind)
 
 void sonde__slow_delete(void *p, size_t b, size_t c, enum sonde__delete kind)
 {
-	if (counts())
+	if (counts() && sonde__live_knows(p))
 		sonde__heap_forget(p);
 	sonde__cxx.delete[kind](p, b, c);
 }

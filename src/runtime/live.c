@@ -131,7 +131,7 @@ void sonde__filter_add(const void *p)
 }
 
 /* The entry of 'p', or NULL. */
-static struct entry *find(uintptr_t table, uint64_t hash, uint64_t p)
+static inline struct entry *find(uintptr_t table, uint64_t hash, uint64_t p)
 {
 	struct entry *at = entries_of(table);
 	size_t mask = capacity_of(table) - 1;
@@ -294,22 +294,26 @@ static void leave(struct stripe *s)
 	sonde__tls.inside--;
 }
 
+bool sonde__live_knows(const void *p)
+{
+	struct stripe *s = stripe_of(p);
+	uintptr_t table = atomic_load_explicit(&s->table, memory_order_acquire);
+
+	return find(table, hash_of(p), (uintptr_t)p) ||
+	       atomic_load_explicit(&s->table, memory_order_relaxed) != table;
+}
+
 uint64_t sonde__live_remove(const void *p)
 {
-	uint64_t hash = hash_of(p);
 	struct stripe *s = stripe_of(p);
 	struct entry *e;
 	uintptr_t table;
 	uint64_t mark = 0;
 
-	table = atomic_load_explicit(&s->table, memory_order_acquire);
-	e = find(table, hash, (uintptr_t)p);
-	if (!e && atomic_load_explicit(&s->table, memory_order_relaxed) == table)
-		return 0;
 	if ((uintptr_t)p <= gone || !enter(s))
 		return 0;
 	table = atomic_load_explicit(&s->table, memory_order_relaxed);
-	e = find(table, hash, (uintptr_t)p);
+	e = find(table, hash_of(p), (uintptr_t)p);
 	if (e) {
 		mark = atomic_load_explicit(&e->mark, memory_order_relaxed);
 		clear(s, table, e);

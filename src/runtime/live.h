@@ -44,6 +44,11 @@ void sonde__filter_add(const void *p);
  * end was not seen, or 0.  False when there is no room.
  */
 bool sonde__live_insert(const void *p, uint64_t mark, uint64_t *missed);
+/*
+ * Whether 'p' is known, which most of those are not that the filter lets through; without a lock,
+ * so that of two threads that ask at once both may hear yes, and one of them gets the mark.
+ */
+bool sonde__live_knows(const void *p);
 /* Forgets 'p'; its mark, or 0 if it is not known. */
 uint64_t sonde__live_remove(const void *p);
 size_t sonde__live_count(void);

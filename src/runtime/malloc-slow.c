@@ -37,13 +37,13 @@ void *sonde__slow_calloc(size_t n, size_t size)
 	return decide(sonde__next.calloc(n, size), bytes, CALLER);
 }
 
+/* Most are beside one that was sampled: as little as possible is done for them. */
 void sonde__slow_free(void *p)
 {
-	size_t left;
-
-	if (sonde__arena_has(p, &left))
+	if (__builtin_expect(sonde__live_knows(p), 0))
+		sonde__heap_forget(p);
+	else if (__builtin_expect(sonde__arena_left(p) != 0, 0))
 		return;
-	sonde__heap_forget(p);
 	sonde__next.free(p);
 }
 
@@ -59,12 +59,12 @@ static void *leave_arena(void *p, size_t size, size_t left)
 void *sonde__slow_realloc(void *p, size_t size, bool counted)
 {
 	uint64_t rate = counted ? 0 : sonde__heap_decide(size), taken;
-	size_t left;
+	size_t left = sonde__arena_left(p);
 	void *q;
 
-	if (p && sonde__arena_has(p, &left))
+	if (left)
 		return leave_arena(p, size, left);
-	taken = p && sonde__live_maybe(p) ? sonde__heap_take(p) : 0;
+	taken = sonde__live_maybe(p) && sonde__live_knows(p) ? sonde__heap_take(p) : 0;
 	q = sonde__next.realloc(p, size);
 	if (!q && size) {
 		sonde__heap_put_back(p, taken);

@@ -17,9 +17,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ARENA = 64 * 1024, GRAIN = 16, PAGE = 4096 };
+enum { ARENA = SONDE__ARENA, GRAIN = 16, PAGE = 4096 };
 
-static char arena[ARENA] __attribute__((aligned(PAGE)));
+char sonde__arena[ARENA] __attribute__((aligned(PAGE)));
 static atomic_size_t arena_used;
 
 /*
@@ -45,16 +45,8 @@ static void *arena_take(size_t alignment, size_t size)
 			return NULL;
 	} while (!atomic_compare_exchange_weak_explicit(
 		&arena_used, &used, end, memory_order_relaxed, memory_order_relaxed));
-	sonde__filter_add(arena + at);
-	return arena + at;
-}
-
-bool sonde__arena_has(const void *p, size_t *left)
-{
-	uintptr_t at = (uintptr_t)p - (uintptr_t)arena;
-
-	*left = at < ARENA ? ARENA - at : 0;
-	return at < ARENA;
+	sonde__filter_add(sonde__arena + at);
+	return sonde__arena + at;
 }
 
 void *sonde__next_symbol(const char *name)
@@ -150,13 +142,13 @@ static void *first_calloc(size_t n, size_t size)
 
 static void *first_realloc(void *p, size_t size)
 {
+	size_t left = sonde__arena_left(p);
 	void *q;
-	size_t left;
 
 	if (found_next() && sonde__next.realloc != first_realloc)
 		return sonde__next.realloc(p, size);
 	q = arena_take(GRAIN, size);
-	if (q && p && sonde__arena_has(p, &left))
+	if (q && left)
 		memmove(q, p, size < left ? size : left);
 	return q;
 }

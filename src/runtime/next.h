@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct sonde__next {
 	void *(*malloc)(size_t size);
@@ -26,8 +27,16 @@ struct sonde__next {
 /* In one line of the cache, as far as most calls go. */
 extern struct sonde__next sonde__next __attribute__((visibility("hidden"), aligned(64)));
 
-/* Whether 'p' came from the arena; how many bytes of it may be copied from there. */
-bool sonde__arena_has(const void *p, size_t *left);
+enum { SONDE__ARENA = 64 * 1024 };
+extern char sonde__arena[SONDE__ARENA] __attribute__((visibility("hidden")));
+
+/* How many bytes may be copied from 'p' on, if it came from the arena; else 0. */
+static inline size_t sonde__arena_left(const void *p)
+{
+	uintptr_t at = (uintptr_t)p - (uintptr_t)sonde__arena;
+
+	return at < SONDE__ARENA ? SONDE__ARENA - at : 0;
+}
 
 /* The definition of 'name' behind ours, or NULL; errno stays. */
 void *sonde__next_symbol(const char *name);

@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 
 #define FRAME_MAX (1ull << 20)
-enum { PAGE = 4096, RED_ZONE = 128 };
+enum { PAGE = 4096, RED_ZONE = 128, OWN_FRAMES = 16 };
 
 enum step { STEP_ON, STEP_END, STEP_BROKEN };
 
@@ -402,37 +402,47 @@ static bool know_modules(void)
 }
 
 /*
- * Stores addresses from where 'w' is on, leaving out the first 'skip'.  The first of all is stored
- * wherever it is: it was interrupted.
+ * Stores addresses from where 'w' is on, leaving out the first 'skip', and adds to '*n' how many.
+ * The first of all is stored wherever it is: it was interrupted.  STEP_ON: there was no room for
+ * more.
  */
-static size_t walk_on(struct walk *w, uint64_t *pcs, size_t max, size_t skip)
+static enum step walk_on(struct walk *w, uint64_t *pcs, size_t max, size_t skip, size_t *n)
 {
 	enum step s = STEP_ON;
-	size_t n = 0, frames = 0;
+	size_t frames = 0;
 	uint32_t rule;
 
 	for (; s == STEP_ON; s = step(w, rule), frames++) {
 		if (frames >= skip && !w->exact)
-			n += common_frames(w, pcs + n, max - n);
+			*n += common_frames(w, pcs + *n, max - *n);
 		if (!find_rule(w, &rule) && frames > 0) {
 			if (w->pc == 0)
-				return n;
-			if (know_modules()) {
-				s = STEP_BROKEN;
-				break;
-			}
+				return STEP_END;
+			if (know_modules())
+				return STEP_BROKEN;
 		}
 		if (frames < skip)
 			continue;
-		if (n == max) {
-			count(&sonde__stats.truncated);
-			return n;
-		}
-		pcs[n++] = w->pc;
+		if (*n == max)
+			return STEP_ON;
+		pcs[(*n)++] = w->pc;
 	}
-	if (s == STEP_BROKEN)
-		count(&sonde__stats.unwind_broken);
+	return s;
+}
+
+static size_t count_rest(enum step s, size_t n)
+{
+	if (__builtin_expect(s != STEP_END, 0))
+		count(s == STEP_ON ? &sonde__stats.truncated : &sonde__stats.unwind_broken);
 	return n;
+}
+
+static size_t walk_down(struct walk *w, uint64_t *pcs, size_t max, size_t skip)
+{
+	size_t n = 0;
+	enum step s = walk_on(w, pcs, max, skip, &n);
+
+	return count_rest(s, n);
 }
 
 size_t sonde__unwind_signal(const ucontext_t *uc, uint64_t *pcs, size_t max)
@@ -447,7 +457,7 @@ size_t sonde__unwind_signal(const ucontext_t *uc, uint64_t *pcs, size_t max)
 	};
 
 	find_bounds(&w);
-	return walk_on(&w, pcs, max, 0);
+	return walk_down(&w, pcs, max, 0);
 }
 
 /*
@@ -472,8 +482,52 @@ __attribute__((noinline)) size_t sonde__unwind(uint64_t *pcs, size_t max, size_t
 			 : "=&r"(w.pc), "=&r"(w.sp), "=&r"(w.fp));
 #endif
 	find_bounds(&w);
-	return walk_on(&w, pcs, max, skip + 2);
+	return walk_down(&w, pcs, max, skip + 2);
 }
+
+#if defined(__x86_64__)
+
+/*
+ * Our own functions have frame pointers, each hook ends by jumping into the first of them, and that
+ * one's frame ends where the host's begins.
+ */
+size_t sonde__unwind_caller(const void *caller, uint64_t *pcs, size_t max)
+{
+	const struct sonde__thread *self = sonde__tls.self;
+	uint64_t fp = (uintptr_t)__builtin_frame_address(0), last = 0;
+	size_t n = 0;
+	enum step s;
+
+	if (self == NULL || fp < self->stack_low)
+		return 0;
+	for (int i = 0; i < OWN_FRAMES && fp > last && fp % 8 == 0 && fp + 16 < self->stack_high;
+	     i++) {
+		if (word_at(fp + 8) == (uintptr_t)caller) {
+			struct walk w = { .pc = (uintptr_t)caller,
+					  .sp = fp + 16,
+					  .fp = word_at(fp) };
+
+			find_bounds(&w);
+			s = walk_on(&w, pcs, max, 0, &n);
+			return s == STEP_BROKEN ? 0 : count_rest(s, n);
+		}
+		last = fp;
+		fp = word_at(fp);
+	}
+	return 0;
+}
+
+#else
+
+size_t sonde__unwind_caller(const void *caller, uint64_t *pcs, size_t max)
+{
+	(void)caller;
+	(void)pcs;
+	(void)max;
+	return 0; /* where the host's frame begins is not where ours ends */
+}
+
+#endif
 
 /*
  * Of a thread that sleeps in a system call only two registers are known.  Most functions need no

@@ -56,6 +56,12 @@ const struct sonde__module *sonde__module_at(uint64_t pc);
  */
 size_t sonde__unwind(uint64_t *pcs, size_t max, size_t skip);
 size_t sonde__unwind_signal(const ucontext_t *uc, uint64_t *pcs, size_t max);
+/*
+ * The short way from a hook to the stack of the host, whose call returns to 'caller', the first
+ * address stored.  0: it is not known how to get there, or not all of the stack, and
+ * sonde__unwind() has to tell.
+ */
+size_t sonde__unwind_caller(const void *caller, uint64_t *pcs, size_t max);
 
 /*
  * A thread that sleeps in a system call, seen from another one: its stack is still, and there is a
