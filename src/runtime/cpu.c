@@ -128,6 +128,20 @@ static void sample(struct sonde__thread *t, const ucontext_t *uc)
 }
 
 /*
+ * A tick that comes while somebody is still busy with the timer is not to be lost: no other one
+ * would follow.  Whoever is later, here or in settle(), sees the other.
+ */
+static bool is_armed(struct sonde__thread *t, unsigned profile)
+{
+	unsigned armed = atomic_load(&t->armed);
+
+	if (armed != CHANGING)
+		return armed == profile;
+	atomic_store(&t->missed, true);
+	return atomic_load(&t->armed) == profile && atomic_exchange(&t->missed, false);
+}
+
+/*
  * A thread that is asked where it is may have a tick due as well: of two signals with one number
  * the kernel keeps only the first.
  */
@@ -142,9 +156,8 @@ static void tick(int number, siginfo_t *info, void *context)
 	(void)number;
 	errno = saved;
 	t = t ? t : sonde__timer_owner(info);
-	if (!t || profile == 0 || atomic_load(&t->armed) != profile ||
-	    atomic_load(&t->tid) != sonde__tid()) /* a late one: the record is another's by now */
-		return;
+	if (!t || profile == 0 || atomic_load(&t->tid) != sonde__tid() || !is_armed(t, profile))
+		return; /* a late one: the record may be another's by now */
 	sample(t, context);
 	errno = saved;
 	took = read_cycles() - began;
@@ -229,6 +242,13 @@ static bool ensure_ring(struct sonde__thread *t)
 
 static bool disarm(struct sonde__thread *t);
 
+static void settle(struct sonde__thread *t, unsigned profile)
+{
+	atomic_store(&t->armed, profile);
+	if (atomic_exchange(&t->missed, false))
+		sonde__timer_again(t);
+}
+
 /* Without a ring ticks are counted as lost; without a timer the thread is not seen at all. */
 static int arm(struct sonde__thread *t, unsigned profile)
 {
@@ -239,8 +259,12 @@ static int arm(struct sonde__thread *t, unsigned profile)
 		return 0;
 	ensure_ring(t);
 	t->tick_random = t->tick_random ? t->tick_random : sonde__now() | 1;
+	atomic_store(&t->missed, false);
 	failed = sonde__timer_start(t, atomic_load(&period), atomic_load(&fine));
-	atomic_store(&t->armed, failed ? 0 : profile);
+	if (failed)
+		atomic_store(&t->armed, 0);
+	else
+		settle(t, profile);
 	if (atomic_load(&running) != profile)
 		disarm(t);
 	return failed;
@@ -423,7 +447,7 @@ static void suit(struct sonde__thread *t, unsigned profile)
 		return;
 	if (atomic_compare_exchange_strong(&t->armed, &profile, CHANGING)) {
 		sonde__timer_coarsen(t);
-		atomic_store(&t->armed, profile);
+		settle(t, profile);
 	}
 }
 

@@ -42,6 +42,7 @@ struct sonde__thread {
 	_Atomic(const struct sonde__tls *) tls; /* its own, while it lives; NULL: not known */
 	/* cpu.c, cpu-timer.c */
 	atomic_uint armed;    /* the profile it takes part in; 0: none */
+	atomic_bool missed;   /* a tick came while that was being changed */
 	int fd;               /* of its perf event; -1: it has a timer instead */
 	int timer;            /* the kernel's number */
 	bool restless;        /* it mostly runs for a moment only, as far as is known */

@@ -1,7 +1,7 @@
 /*
  * cpu-truth.c - spend CPU time in known shares under a CPU profile, and tell both
  *
- * usage: cpu-truth mix|threads|naps|short|beat|blocked HZ SECONDS SEED	(of CPU time)
+ * usage: cpu-truth mix|threads|naps|short|beat|blocked|starts HZ SECONDS SEED	(of CPU time)
  *
  *	mix	one thread, functions in random order
  *	threads	the same in eight threads
@@ -9,6 +9,8 @@
  *	short	threads that live for less than a period of 100 Hz
  *	beat	two functions in turn, with the rhythm of the timer
  *	blocked	a second thread that blocks all signals
+ *	starts	hundreds of profiles of a moment each; prints "fine", how many had perf events, and
+ *		"silent", how many of those saw nothing
  *
  * Every function is the same chain of multiplications, so time is proportional to the number of
  * rounds.  Prints "function NAME ROUNDS TICKS" for each, and "other", "lost", "hz", "cpu"
@@ -284,6 +286,34 @@ static void report(uint64_t cpu)
 	sonde__unmap(rows, mapped);
 }
 
+/* The first tick may come before the one who starts the timer has said that it is started. */
+static int run_starts(unsigned hz)
+{
+	enum { STARTS = 2000, PERIODS = 4 };
+	int silent = 0, fines = 0;
+
+	for (int i = 0; i < STARTS; i++) {
+		size_t n, mapped, stacks = 0;
+		struct sonde__cpu_row *rows;
+		uint64_t until;
+
+		if (sonde__cpu_start(hz))
+			return 1;
+		fine = sonde__self() && sonde__self()->fd >= 0;
+		fines += fine;
+		until = sonde__thread_cpu() + PERIODS * 1000000000ull / hz;
+		while (sonde__thread_cpu() < until)
+			spend(0, per_ms / 100);
+		rows = sonde__cpu_stop(&n, &mapped, &hz);
+		for (size_t k = 0; k < n; k++)
+			stacks += rows[k].stack != 0;
+		silent += fine && stacks == 0;
+		sonde__unmap(rows, mapped);
+	}
+	printf("fine %d\nsilent %d\n", fines, silent);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t helper, watch;
@@ -294,6 +324,8 @@ int main(int argc, char **argv)
 	sonde__threads_start();
 	sonde__modules_refresh();
 	calibrate();
+	if (strcmp(argv[1], "starts") == 0)
+		return run_starts((unsigned)strtoul(argv[2], NULL, 10));
 	pthread_create(&helper, NULL, agent, NULL);
 	pthread_create(&watch, NULL, clock_watch, (void *)strtoul(argv[3], NULL, 10));
 	nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
