@@ -128,6 +128,12 @@ void out_reserve(struct out *o, size_t n)
 		(void)madvise(page_of(o->p), n, MADV_HUGEPAGE);
 }
 
+void out_expect(struct out *o, size_t n)
+{
+	if (n > o->max - o->n - o->taken)
+		fail(o, -EFBIG);
+}
+
 int out_finish(struct out *o)
 {
 	if (passes_on(o))

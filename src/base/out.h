@@ -41,6 +41,9 @@ int out_finish(struct out *o);
 /* Says that 'n' bytes will come: a sink in memory makes room for them at once. */
 void out_reserve(struct out *o, size_t n);
 
+/* Says that at least 'n' bytes will come: a sink whose ceiling is below that fails at once. */
+void out_expect(struct out *o, size_t n);
+
 /* The slow half of out_bytes(), for what does not fit the buffer as it is. */
 void out_bytes_slow(struct out *o, const void *p, size_t n);
 

@@ -97,6 +97,8 @@ static void build_graph(struct trimmer *t)
 		g->nodes[i].w = weights[i];
 	}
 	free(weights);
+	free(t->nodes.info); /* from here on they are the graph's */
+	t->nodes.info = NULL;
 }
 
 /* ------------------------------------------------------------------ edges of the nodes that stay

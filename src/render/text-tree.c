@@ -17,6 +17,9 @@
 #define SEPARATOR "----------------------------------------------------------+-------------\n"
 #define HEADING   "      flat  flat%   sum%        cum   cum%   calls calls% + context \t \t \n"
 
+/* A line of a caller or callee without its name. */
+enum { SHORTEST = 50 + sizeof("   100% |   \n") - 1 };
+
 static void print_edge(struct report *r, struct out *o, const struct call *c)
 {
 	struct percentage p = percentage(c->weight, c->of);
@@ -54,6 +57,7 @@ int render_tree_text(struct report *r, struct out *o, struct err *err)
 
 	if (rc)
 		return rc;
+	out_expect(o, call_table_calls(&t) * SHORTEST);
 	text_legend(o, &t.legend);
 	out_text(o, SEPARATOR HEADING);
 	while (!o->error && call_table_next(&t, &e))

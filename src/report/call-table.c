@@ -41,6 +41,19 @@ int call_table_init(struct call_table *t, struct report *r, struct err *err)
 		       STR_ARG(regex_pattern(r->symbol)));
 }
 
+size_t call_table_calls(const struct call_table *t)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < t->g->n; i++) {
+		const struct graph_node *node = graph_at(t->g, i);
+
+		if (is_wanted(t, t->g->order[i]))
+			n += (size_t)node->nin + node->nout;
+	}
+	return n;
+}
+
 void call_table_release(struct call_table *t)
 {
 	free(t->scratch);

@@ -47,6 +47,9 @@ struct call_table {
 int call_table_init(struct call_table *t, struct report *r, struct err *err);
 /* The next entry, until there is none.  Its lists live until the call after. */
 bool call_table_next(struct call_table *t, struct call_entry *e);
+
+/* How many callers and callees all entries have together. */
+size_t call_table_calls(const struct call_table *t);
 void call_table_release(struct call_table *t);
 
 #endif /* REPORT_CALL_TABLE_H */

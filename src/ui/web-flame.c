@@ -211,13 +211,13 @@ static bool is_filtered(const struct shelf *s)
 	return s->key && (s->r->v->rows || s->r->v->ends || s->r->v->hidden);
 }
 
-void flame_shelf_lighten(struct flame_shelf *all)
+void flame_shelf_lighten(struct flame_shelf *all, bool whole)
 {
 	if (pthread_mutex_trylock(&all->lock) != 0)
 		return;
 	for (size_t i = 0; i < SHELVES; i++) {
 		release_pivot(&all->at[i].pivot);
-		if (is_filtered(&all->at[i]))
+		if (whole || is_filtered(&all->at[i]))
 			release_shelf(&all->at[i]);
 	}
 	pthread_mutex_unlock(&all->lock);

@@ -9,6 +9,8 @@
 #ifndef UI_WEB_FLAME_H
 #define UI_WEB_FLAME_H
 
+#include <stdbool.h>
+
 struct err;
 struct flame_shelf;
 struct page;
@@ -19,10 +21,10 @@ struct flame_shelf *flame_shelf_new(void);
 void flame_shelf_free(struct flame_shelf *s);
 
 /*
- * Lets go of what can be made again and is more than the tree of a whole profile, unless somebody
- * is using it: before a report that takes much memory, too.
+ * Lets go of what can be made again and is more than the tree of a whole profile, or of that, too
+ * ('whole'), unless somebody is using it: before a report that takes much memory itself.
  */
-void flame_shelf_lighten(struct flame_shelf *s);
+void flame_shelf_lighten(struct flame_shelf *s, bool whole);
 
 /* Makes the tree that is most likely asked for first, of a struct web_views. */
 void web_flame_prepare(void *views);

@@ -38,7 +38,7 @@ enum { LARGEST_BODY = 24 << 20, ALL_AT_ONCE = 2 << 20, CHOICES = 50, LONGEST_NAM
 enum { SHORTEST_PEEK = 200 };
 
 /* Reports of a small profile at a time, so that a slow one holds up none; answers to keep. */
-enum { REPORTS = 4, KEPT_BYTES = 8 << 20 };
+enum { REPORTS = 4, KEPT_BYTES = 4 << 20 };
 
 /* ------------------------------------------------------------------ bodies */
 
@@ -94,6 +94,8 @@ static int show_peek(struct visit *v, const struct page *pg, struct err *err)
 
 	if (all && visit_is_large(v->views) && v->profile->nlocations > ALL_AT_ONCE / SHORTEST_PEEK)
 		return show_choice(v, pg, err);
+	if (visit_is_large(v->views))
+		flame_shelf_lighten(v->views->flames, true);
 	rc = show_text(v, render_tree_text, all ? ALL_AT_ONCE : LARGEST_BODY, err);
 	return all && rc == -EFBIG ? show_choice(v, pg, err) : rc;
 }
@@ -380,7 +382,7 @@ static void make_answer(struct visit *v, void (*make)(struct visit *v), unsigned
 	if (how & WORKS)
 		visit_begin_work(v);
 	if (!(how & TREES) && visit_is_large(v->views))
-		flame_shelf_lighten(v->views->flames);
+		flame_shelf_lighten(v->views->flames, false);
 	make(v);
 	if (how & WORKS)
 		visit_end_work(v);
