@@ -108,8 +108,10 @@ static struct group *group_of(struct sorter *s, uint32_t place)
 }
 
 /* Stacks are all over the memory: waiting for several at a time is quicker. */
-static void expect(const struct call_cursor *c)
+static void expect(const struct call_tree *t, const struct call_cursor *c)
 {
+	if (t->ends)
+		__builtin_prefetch(sample_at(t->r->v, c->sample));
 	if (c->frames == 0 && c->left > 0)
 		__builtin_prefetch(&c->stack[c->left - 1]);
 }
@@ -125,7 +127,7 @@ static uint32_t find_groups(struct sorter *s, struct call_range r)
 		uint32_t place;
 
 		if (r.to - i > AHEAD)
-			expect(&s->cursors[i + AHEAD]);
+			expect(s->t, &s->cursors[i + AHEAD]);
 		place = call_step(s->t, &s->cursors[i]);
 		s->next[i - r.from] = place;
 		if (place == NONE) {
