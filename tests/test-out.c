@@ -1,13 +1,15 @@
 /*
- * test-out.c - numbers and strings of JSON in a sink, and the order that is made by digits
+ * test-out.c - sinks and what goes into them, and the order that is made by digits
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/deflate.h"
 #include "base/out.h"
 #include "base/quote-json.h"
 #include "base/sort-keys.h"
 
 #include <errno.h>
+#include <libdeflate.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -227,6 +229,92 @@ static void strings_of_json_come_in_two_dialects(void **state)
 		      "\\u2028\xc3\xa4\\ufffd\xef\xbf\xbd.\"");
 }
 
+/* ------------------------------------------------------------------ sinks that hand on */
+
+static void add(void *to, const char *p, size_t n)
+{
+	out_bytes(to, p, n);
+}
+
+static void a_sink_hands_on_all_until_its_ceiling(void **state)
+{
+	enum { CEILING = 200000 };
+	struct out o, to;
+
+	(void)state;
+	out_init(&to, 0);
+	out_init_to(&o, add, &to, CEILING);
+	for (int i = 0; i < CEILING / 10; i++)
+		out_text(&o, "0123456789");
+	assert_int_equal(out_finish(&o), 0);
+	assert_int_equal(to.n, CEILING);
+	assert_memory_equal(to.p + to.n - 3, "789", 3);
+	out_char(&o, '.');
+	assert_int_equal(out_finish(&o), -EFBIG);
+	assert_int_equal(to.n, CEILING);
+	out_release(&o);
+	out_init_to(&o, add, &to, CEILING);
+	out_expect(&o, CEILING + 1);
+	assert_int_equal(o.error, -EFBIG);
+	out_release(&o);
+	out_release(&to);
+}
+
+static void what_is_inserted_comes_first(void **state)
+{
+	struct out o;
+
+	(void)state;
+	out_init(&o, 0);
+	out_text(&o, "body");
+	out_insert(&o, STR("head "));
+	out_text(&o, " tail");
+	assert_int_equal(o.n, 14);
+	assert_memory_equal(o.p, "head body tail", 14);
+	out_release(&o);
+}
+
+/* Of 'n' bytes, in pieces. */
+static void assert_packed(size_t n)
+{
+	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+	struct out plain, packed;
+	struct deflater *packer;
+	size_t got = 0;
+	char *back = malloc(n + 1);
+
+	out_init(&plain, 0);
+	for (uint64_t i = 0; plain.n < n; i++)
+		out_hex(&plain, i * 0x9e3779b97f4a7c15u >> 40);
+	plain.n = n;
+	out_init(&packed, 0);
+	packer = deflater_new(&packed);
+	for (size_t at = 0; at < n; at += 100000)
+		deflater_put(packer, plain.p + at, n - at < 100000 ? n - at : 100000);
+	deflater_end(packer);
+	assert_non_null(back);
+	assert_int_equal(packed.error, 0);
+	assert_int_equal(libdeflate_gzip_decompress(d, packed.p, packed.n, back, n + 1, &got),
+			 LIBDEFLATE_SUCCESS);
+	assert_int_equal(got, n);
+	if (n > 0)
+		assert_memory_equal(back, plain.p, n);
+	libdeflate_free_decompressor(d);
+	out_release(&plain);
+	out_release(&packed);
+	free(back);
+}
+
+static void what_is_packed_in_steps_is_one_stream(void **state)
+{
+	(void)state;
+	assert_packed(0);
+	assert_packed(1);
+	assert_packed(300000);
+	assert_packed((4 << 20) + 1);
+	assert_packed(9 << 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +324,9 @@ int main(void)
 		cmocka_unit_test(a_sink_takes_all_that_fits),
 		cmocka_unit_test(room_is_made_and_what_was_put_there_stays),
 		cmocka_unit_test(room_in_a_file_is_what_has_been_written),
+		cmocka_unit_test(a_sink_hands_on_all_until_its_ceiling),
+		cmocka_unit_test(what_is_inserted_comes_first),
+		cmocka_unit_test(what_is_packed_in_steps_is_one_stream),
 		cmocka_unit_test(strings_of_json_come_in_two_dialects),
 		cmocka_unit_test(digits_make_the_order_that_comparing_makes),
 	};

@@ -62,7 +62,7 @@ static bool begin_steps(struct deflater *d)
 	if (lazy_open(&lib, NULL) != 0)
 		return false;
 	d->z = mem_zeroed(1, sizeof(*d->z));
-	d->room = mem_new(LEVEL_ROOM, 1);
+	d->room = mem_zeroed(LEVEL_ROOM, 1); /* or what comes out depends on what was there */
 	calls.init(d->z);
 	d->z->level = LEVEL;
 	d->z->level_buf = d->room;
