@@ -372,7 +372,8 @@ def waiting(place, *args):
 
 
 def interrupted():
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # who runs the tests may be deaf to it, and then sonde is, too
+    for sig in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(sig, signal.SIG_DFL)  # who runs the tests may be deaf to it, and then sonde is, too
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL):
         with Place() as place:
