@@ -107,6 +107,8 @@ LOGS = {
     "ok 1 - a\nok 2 - b # SKIP no net\n1..2\n": "1 passed, 0 failed",
     "ok 1 - a\n": "1 passed, 1 failed",
     "": "0 passed, 1 failed",
+    '<testsuite name="s" failures="1"><testcase name="a"><failure/></testcase>'
+    '<system-out>not ok 1 - a\n# \x1b[2mdim\n</system-out></testsuite>': "0 passed, 1 failed",
 }
 
 
@@ -114,11 +116,11 @@ def counts():
     """count-tests.py must not lose a failure, nor a program that died half-way."""
     for text, verdict in LOGS.items():
         with tempfile.TemporaryDirectory() as tmp:
-            log = pathlib.Path(tmp) / "log.tap"
+            log = pathlib.Path(tmp) / ("log.xml" if text.startswith("<") else "log.tap")
             log.write_text(text)
             r = subprocess.run([ROOT / "tools/count-tests.py", log], capture_output=True, text=True)
         good = r.stdout.splitlines()[-1] == verdict and (r.returncode == 0) == (", 0" in verdict)
-        yield f"count-tests.py says {verdict}", good, r.stdout
+        yield f"count-tests.py says {verdict} of {text[:20]!r}", good, r.stdout
 
 
 def refuses(gate, path, text, complaint):

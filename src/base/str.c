@@ -111,7 +111,8 @@ static uint64_t load(const unsigned char *p, size_t n)
 {
 	uint64_t v = 0;
 
-	memcpy(&v, p, n);
+	if (n) /* nothing may be at no address */
+		memcpy(&v, p, n);
 	return v;
 }
 
