@@ -220,6 +220,7 @@ export class Painter {
 	private hatchFor: Theme | null = null;
 
 	constructor(readonly canvas: HTMLCanvasElement) {
+		canvas.width = 0; // an opaque one is black until something is drawn
 		this.ctx = canvas.getContext("2d", { alpha: false })!;
 		this.ctx.font = FONT;
 		this.measure = new Measure(this.ctx);
