@@ -14,10 +14,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum {
-	OWN_FRAMES = 16, /* at most so many of ours above the host's */
-	HIDDEN = 16,
-};
+enum { HIDDEN = 16 };
 
 static struct {
 	_Atomic(const char *) start, end;
@@ -52,9 +49,9 @@ static bool is_hidden(uint64_t pc)
 /* From our own frames on; those are left out. */
 static __attribute__((noinline)) size_t walk_all(const void *caller, uint64_t *pcs)
 {
-	size_t n = sonde__unwind(pcs, OWN_FRAMES + SONDE__DEPTH, 0), skip = 0;
+	size_t n = sonde__unwind(pcs, SONDE__OWN_FRAMES + SONDE__DEPTH, 0), skip = 0;
 
-	while (skip < n && skip < OWN_FRAMES && pcs[skip] != (uintptr_t)caller)
+	while (skip < n && skip < SONDE__OWN_FRAMES && pcs[skip] != (uintptr_t)caller)
 		skip++;
 	if (skip == n || pcs[skip] != (uintptr_t)caller) {
 		pcs[0] = (uintptr_t)caller;
@@ -66,7 +63,7 @@ static __attribute__((noinline)) size_t walk_all(const void *caller, uint64_t *p
 
 uint32_t sonde__caller_stack(const void *caller)
 {
-	uint64_t pcs[OWN_FRAMES + SONDE__DEPTH];
+	uint64_t pcs[SONDE__OWN_FRAMES + SONDE__DEPTH];
 	size_t n, skip = 0;
 
 	sonde__self(); /* with the bounds of its stack, the unwinder need not ask for each page */

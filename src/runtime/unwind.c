@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 
 #define FRAME_MAX (1ull << 20)
-enum { PAGE = 4096, RED_ZONE = 128, OWN_FRAMES = 16 };
+enum { PAGE = 4096, RED_ZONE = 128 };
 
 enum step { STEP_ON, STEP_END, STEP_BROKEN };
 
@@ -500,8 +500,8 @@ size_t sonde__unwind_caller(const void *caller, uint64_t *pcs, size_t max)
 
 	if (self == NULL || fp < self->stack_low)
 		return 0;
-	for (int i = 0; i < OWN_FRAMES && fp > last && fp % 8 == 0 && fp + 16 < self->stack_high;
-	     i++) {
+	for (int i = 0;
+	     i < SONDE__OWN_FRAMES && fp > last && fp % 8 == 0 && fp + 16 < self->stack_high; i++) {
 		if (word_at(fp + 8) == (uintptr_t)caller) {
 			struct walk w = { .pc = (uintptr_t)caller,
 					  .sp = fp + 16,

@@ -56,6 +56,8 @@ const struct sonde__module *sonde__module_at(uint64_t pc);
  */
 size_t sonde__unwind(uint64_t *pcs, size_t max, size_t skip);
 size_t sonde__unwind_signal(const ucontext_t *uc, uint64_t *pcs, size_t max);
+enum { SONDE__OWN_FRAMES = 16 }; /* at most so many of ours are above the host's */
+
 /*
  * The short way from a hook to the stack of the host, whose call returns to 'caller', the first
  * address stored.  0: it is not known how to get there, or not all of the stack, and
