@@ -5,6 +5,7 @@
  */
 #include "base/deflate.h"
 #include "base/out.h"
+#include "base/parts.h"
 #include "base/quote-json.h"
 #include "base/sort-keys.h"
 
@@ -12,6 +13,7 @@
 #include <libdeflate.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -260,6 +262,97 @@ static void a_sink_hands_on_all_until_its_ceiling(void **state)
 	out_release(&to);
 }
 
+enum { PARTS = 300, FEW = 50000 };
+
+static atomic_bool cut;
+
+/* Parts of different sizes, so that some would overtake others. */
+static void print_part(void *ctx, size_t i, struct out *o)
+{
+	(void)ctx;
+	for (size_t k = 0; k < i * 7 % 50; k++)
+		out_printf(o, "part <%zu>, line %zu\n", i, k);
+}
+
+static void put_changed(struct out *to, struct str lines)
+{
+	if (lines.n && lines.p[lines.n - 1] != '\n')
+		cut = true;
+	for (size_t i = 0; i < lines.n; i++)
+		out_char(to, lines.p[i] == '<' ? '[' : lines.p[i]);
+}
+
+static void parts_come_in_order_whoever_made_them(void **state)
+{
+	struct out want, made, changed;
+	struct lines l;
+
+	(void)state;
+	out_init(&want, 0);
+	out_init(&made, 0);
+	out_init(&changed, 0);
+	out_text(&want, "before\n");
+	for (size_t i = 0; i < PARTS; i++)
+		print_part(NULL, i, &want);
+	out_text(&made, "before\n");
+	parts_print(&made, PARTS, print_part, NULL);
+	assert_int_equal(made.n, want.n);
+	assert_memory_equal(made.p, want.p, want.n);
+
+	lines_begin(&l, &changed, put_changed, want.n);
+	out_text(&l.text, "before\n");
+	parts_print(&l.text, PARTS, print_part, NULL);
+	assert_int_equal(lines_end(&l), 0);
+	for (size_t i = 0; i < want.n; i++)
+		want.p[i] = want.p[i] == '<' ? '[' : want.p[i];
+	assert_false(cut);
+	assert_int_equal(changed.n, want.n);
+	assert_memory_equal(changed.p, want.p, want.n);
+	out_release(&want);
+	out_release(&made);
+	out_release(&changed);
+}
+
+static void parts_end_where_there_is_no_room(void **state)
+{
+	struct out to;
+	struct lines l;
+
+	(void)state;
+	out_init(&to, FEW);
+	parts_print(&to, PARTS, print_part, NULL);
+	assert_int_equal(out_finish(&to), -EFBIG);
+	out_release(&to);
+	out_init(&to, 0);
+	lines_begin(&l, &to, put_changed, FEW);
+	parts_print(&l.text, PARTS, print_part, NULL);
+	assert_int_equal(lines_end(&l), -EFBIG);
+	assert_true(to.n <= FEW);
+	out_release(&to);
+}
+
+/* A line that others end, and one that is longer than any buffer. */
+static void lines_are_whole_however_they_come(void **state)
+{
+	struct out to;
+	struct lines l;
+
+	(void)state;
+	out_init(&to, 0);
+	lines_begin(&l, &to, put_changed, 0);
+	out_text(&l.text, "one <");
+	parts_print(&l.text, 3, print_part, NULL);
+	out_text(&l.text, "two");
+	out_fill(&l.text, '<', 200000);
+	out_text(&l.text, "\n");
+	assert_int_equal(lines_end(&l), 0);
+	assert_memory_equal(to.p, "one [part [1>, line 0\n", 22);
+	assert_memory_equal(to.p + to.n - 200004, "two[[[", 6);
+	assert_false(cut);
+	assert_memory_equal(to.p + to.n - 5, "[[[[\n", 5);
+	out_release(&to);
+}
+
 static void what_is_inserted_comes_first(void **state)
 {
 	struct out o;
@@ -325,6 +418,9 @@ int main(void)
 		cmocka_unit_test(room_is_made_and_what_was_put_there_stays),
 		cmocka_unit_test(room_in_a_file_is_what_has_been_written),
 		cmocka_unit_test(a_sink_hands_on_all_until_its_ceiling),
+		cmocka_unit_test(parts_come_in_order_whoever_made_them),
+		cmocka_unit_test(parts_end_where_there_is_no_room),
+		cmocka_unit_test(lines_are_whole_however_they_come),
 		cmocka_unit_test(what_is_inserted_comes_first),
 		cmocka_unit_test(what_is_packed_in_steps_is_one_stream),
 		cmocka_unit_test(strings_of_json_come_in_two_dialects),

@@ -51,7 +51,7 @@ void out_release(struct out *o)
 }
 
 /* No room is left after a failure, so that whatever follows comes to the slow path and ends. */
-static void fail(struct out *o, int code)
+void out_fail(struct out *o, int code)
 {
 	if (!o->error)
 		o->error = code;
@@ -61,7 +61,7 @@ static void fail(struct out *o, int code)
 static void hand_over(struct out *o, const char *p, size_t n)
 {
 	if (n > o->max - o->taken) {
-		fail(o, -EFBIG);
+		out_fail(o, -EFBIG);
 		return;
 	}
 	o->taken += n;
@@ -78,7 +78,7 @@ static void write_all(struct out *o, const char *p, size_t n)
 		ssize_t w = write(o->fd, p, n);
 
 		if (w < 0 && errno != EINTR)
-			fail(o, -errno);
+			out_fail(o, -errno);
 		if (w > 0) {
 			p += w;
 			n -= (size_t)w;
@@ -99,14 +99,14 @@ static bool grow(struct out *o, size_t n)
 	char *p;
 
 	if (n > o->max - o->n) {
-		fail(o, -EFBIG);
+		out_fail(o, -EFBIG);
 		return false;
 	}
 	while (cap < o->n + n)
 		cap *= 2;
 	p = realloc(o->p, cap);
 	if (!p) {
-		fail(o, -ENOMEM);
+		out_fail(o, -ENOMEM);
 		return false;
 	}
 	o->p = p;
@@ -131,7 +131,7 @@ void out_reserve(struct out *o, size_t n)
 void out_expect(struct out *o, size_t n)
 {
 	if (n > o->max - o->n - o->taken)
-		fail(o, -EFBIG);
+		out_fail(o, -EFBIG);
 }
 
 int out_finish(struct out *o)
@@ -205,7 +205,7 @@ void out_printf(struct out *o, const char *fmt, ...)
 	if (n >= (int)sizeof(small))
 		n = vasprintf(&big, fmt, again);
 	if (n < 0)
-		fail(o, -ENOMEM);
+		out_fail(o, -ENOMEM);
 	else
 		out_bytes(o, big ? big : small, (size_t)n);
 	free(big);

@@ -44,6 +44,9 @@ void out_reserve(struct out *o, size_t n);
 /* Says that at least 'n' bytes will come: a sink whose ceiling is below that fails at once. */
 void out_expect(struct out *o, size_t n);
 
+/* Has it fail with 'code', unless it has failed before. */
+void out_fail(struct out *o, int code);
+
 /* The slow half of out_bytes(), for what does not fit the buffer as it is. */
 void out_bytes_slow(struct out *o, const void *p, size_t n);
 

@@ -14,6 +14,7 @@
 #include "base/wrap.h"
 #include "base/xalloc.h"
 #include "graph/inline.h"
+#include "graph/node-names.h"
 #include "graph/sort.h"
 #include "graph/tree.h"
 #include "profile/profile.h"
@@ -38,26 +39,13 @@ int64_t edge_value(const struct edge *e)
 	return e->weight_div ? wrap_div(e->weight, e->weight_div) : e->weight;
 }
 
-struct str graph_name(const struct graph *g, uint32_t node)
-{
-	struct graph_node *n = &g->nodes[node];
-	struct out o;
-
-	if (n->name.n)
-		return n->name;
-	out_init(&o, 0);
-	node_print(&o, g->p, &n->info);
-	n->name = xarena_str((struct arena *)&g->arena, out_view(&o));
-	out_release(&o);
-	return n->name;
-}
-
 /* ------------------------------------------------------------------ building */
 
 struct trimmer {
 	struct graph *g;
 	const struct graph_options *o;
 	struct nodes nodes;
+	uint8_t *about;    /* per node, if it is about some */
 	uint8_t *kept;     /* per node, once something was left out; NULL before */
 	uint64_t *inlined; /* per location, as walk_nodes() returned them */
 	int64_t node_cutoff, edge_cutoff;
@@ -69,19 +57,31 @@ static bool is_negative(const struct weight *w)
 	return w->flat < 0 || (w->flat == 0 && w->cum < 0);
 }
 
+/* Lists what the graph is about, or the others. */
+static void list_some(struct trimmer *t, bool about)
+{
+	struct graph *g = t->g;
+
+	for (uint32_t i = 0; i < g->nnodes; i++) {
+		const struct weight *w = &g->nodes[i].w;
+
+		if ((t->about && t->about[i] != about) || (w->cum == 0 && w->flat == 0) ||
+		    (t->o->drop_negative && is_negative(w)))
+			continue;
+		g->nodes[i].listed = true;
+		g->order[g->n++] = i;
+	}
+}
+
 static void list_nodes(struct trimmer *t)
 {
 	struct graph *g = t->g;
 
 	g->order = xarena(&g->arena, g->nnodes, sizeof(*g->order));
-	for (uint32_t i = 0; i < g->nnodes; i++) {
-		const struct weight *w = &g->nodes[i].w;
-
-		if ((w->cum == 0 && w->flat == 0) || (t->o->drop_negative && is_negative(w)))
-			continue;
-		g->nodes[i].listed = true;
-		g->order[g->n++] = i;
-	}
+	if (t->about)
+		list_some(t, true);
+	g->nabout = g->n;
+	list_some(t, false);
 }
 
 static void build_graph(struct trimmer *t)
@@ -156,22 +156,11 @@ static uint8_t *wanted_for_inline_marks(const struct trimmer *t, bool *any)
 	return wanted;
 }
 
-static uint8_t *wanted_for_what_it_is_about(const struct trimmer *t)
-{
-	const struct graph *g = t->g;
-	uint8_t *wanted = mem_zeroed(g->nnodes, 1);
-
-	for (uint32_t i = 0; i < g->n; i++)
-		wanted[g->order[i]] = t->o->is_about(g, g->order[i], t->o->ctx);
-	return wanted;
-}
-
 static void find_edges(struct trimmer *t)
 {
 	struct graph *g = t->g;
 	AUTO(freep) uint8_t *wanted = NULL;
 	bool any = t->o->edges == GRAPH_ALL_EDGES;
-	bool around = any && t->o->is_about && !t->kept;
 
 	if (t->o->call_tree) {
 		index_edges(g);
@@ -179,14 +168,12 @@ static void find_edges(struct trimmer *t)
 	}
 	if (t->o->edges == GRAPH_INLINE_EDGES)
 		wanted = wanted_for_inline_marks(t, &any);
-	else if (around)
-		wanted = wanted_for_what_it_is_about(t);
 	free(g->edges);
 	g->edges = NULL;
 	g->nedges = 0;
 	if (any)
-		g->edges = walk_edges(&t->nodes, &t->o->selection, t->kept, wanted, around,
-				      &g->nedges);
+		g->edges = walk_edges(&t->nodes, &t->o->selection, t->kept,
+				      t->about ? t->about : wanted, t->about, &g->nedges);
 	index_edges(g);
 }
 
@@ -405,7 +392,7 @@ static void trim(struct trimmer *t)
 		find_edges(t);
 		sort_visually(g);
 	} else {
-		sort_by_weight(g, t->o->cum_sort);
+		sort_by_weight(g, t->about ? g->nabout : g->n, t->o->cum_sort);
 	}
 	keep_top_nodes(t);
 	if (!t->o->visual)
@@ -425,6 +412,7 @@ struct graph *graph_new(struct profile *p, const struct graph_options *o)
 
 	no.trim = true;
 	arena_init(&g->arena, PROFILE_BUDGET);
+	names_init(g);
 	tags_init(&g->tags);
 	g->p = p;
 	nodes_init(&t.nodes, p, &no);
@@ -432,8 +420,11 @@ struct graph *graph_new(struct profile *p, const struct graph_options *o)
 		tree_build(g, &t.nodes, o);
 	else
 		build_graph(&t);
+	if (o->is_about)
+		t.about = names_make(g, o);
 	trim(&t);
 	nodes_release(&t.nodes);
+	free(t.about);
 	free(t.kept);
 	free(t.inlined);
 	return g;
@@ -448,6 +439,7 @@ void graph_free(struct graph *g)
 	free(g->edges);
 	free(g->in);
 	free(g->out);
+	names_release(g);
 	arena_release(&g->arena);
 	free(g);
 }

@@ -10,6 +10,7 @@
 #define GRAPH_GRAPH_H
 
 #include "base/arena.h"
+#include "base/par.h"
 #include "graph/node.h"
 #include "graph/tags.h"
 #include "graph/walk.h"
@@ -17,7 +18,7 @@
 
 struct graph_node {
 	struct node_info info;
-	struct str name; /* printed; empty until it is needed */
+	struct str name; /* printed; NULL until it is needed */
 	struct weight w;
 	uint32_t function; /* in a tree: nodes of one function in one context have the same */
 	uint32_t in, nin;  /* graph.in[in .. in + nin): edges that lead here */
@@ -33,12 +34,15 @@ struct graph {
 
 	uint32_t *order; /* the nodes to show, in order */
 	uint32_t n;
+	uint32_t nabout; /* so many of them come first: see graph_options.is_about */
 
 	struct edge *edges;
 	size_t nedges;
 	uint32_t *in, *out; /* edges by callee and by caller; removed ones are not among them */
 
-	struct tags tags; /* for pictures */
+	struct tags tags;             /* for pictures */
+	struct arena names[PAR_MOST]; /* private: of graph_name_all() */
+	bool all_named;
 
 	/* How it was trimmed. */
 	uint32_t before_top; /* nodes before only the top ones were kept */
@@ -62,8 +66,12 @@ struct graph_options {
 	int node_count;
 	double node_fraction, edge_fraction;
 	struct tag_options tags;
-	/* Unless NULL: only edges from and to nodes for which this is true, if none is left out. */
-	bool (*is_about)(const struct graph *g, uint32_t node, const void *ctx);
+	/*
+	 * Unless NULL: whether the graph is about a node of this name; any thread may ask.  Only
+	 * edges from and to such nodes are found, and only they are sorted: they come first, the
+	 * others in no order.  Nothing may be left out then, by a fraction or a count.
+	 */
+	bool (*is_about)(struct str name, const void *ctx);
 	const void *ctx;
 };
 
@@ -90,6 +98,8 @@ int64_t node_cum(const struct graph_node *n);
 int64_t edge_value(const struct edge *e);
 
 struct str graph_name(const struct graph *g, uint32_t node);
+/* Makes all names, on all processors, after which any thread may ask for them. */
+void graph_name_all(struct graph *g);
 
 /*
  * The edges that lead to or from a node, heaviest first, then by the names of both ends.  The list
@@ -97,6 +107,8 @@ struct str graph_name(const struct graph *g, uint32_t node);
  */
 const struct edge **graph_in(struct graph *g, uint32_t node, uint32_t *n);
 const struct edge **graph_out(struct graph *g, uint32_t node, uint32_t *n);
+/* The same into a list of the caller's; after graph_name_all() in any thread. */
+void graph_sort_calls(const struct graph *g, uint32_t node, bool callers, const struct edge **to);
 /* All edges that leave listed nodes, in the same order. */
 const struct edge **graph_edges(struct graph *g, uint32_t *n);
 

@@ -242,13 +242,19 @@ void nodes_release(struct nodes *n)
 
 /* ------------------------------------------------------------------ names and order */
 
+static void print_number(struct out *o, int64_t n)
+{
+	out_char(o, ':');
+	out_i64(o, n);
+}
+
 static void print_place(struct out *o, const struct profile *p, const struct node_info *i)
 {
 	out_str(o, profile_str(p, i->file));
 	if (i->line)
-		out_printf(o, ":%lld", (long long)i->line);
+		print_number(o, i->line);
 	if (i->line && i->column)
-		out_printf(o, ":%lld", (long long)i->column);
+		print_number(o, i->column);
 }
 
 void node_print(struct out *o, const struct profile *p, const struct node_info *i)

@@ -39,25 +39,26 @@ static int by_key(const void *a, const void *b, void *graph)
 	return c ? c : (x->node > y->node) - (x->node < y->node);
 }
 
-static void sort_keys(struct graph *g, struct key *keys)
+/* Sorts the first nodes. */
+static void sort_keys(struct graph *g, struct key *keys, uint32_t n)
 {
-	qsort_r(keys, g->n, sizeof(*keys), by_key, g);
-	for (uint32_t i = 0; i < g->n; i++)
+	qsort_r(keys, n, sizeof(*keys), by_key, g);
+	for (uint32_t i = 0; i < n; i++)
 		g->order[i] = keys[i].node;
 }
 
-void sort_by_weight(struct graph *g, bool cum)
+void sort_by_weight(struct graph *g, uint32_t first, bool cum)
 {
-	AUTO(freep) struct key *keys = mem_new(g->n, sizeof(*keys));
+	AUTO(freep) struct key *keys = mem_new(first, sizeof(*keys));
 
-	for (uint32_t i = 0; i < g->n; i++) {
+	for (uint32_t i = 0; i < first; i++) {
 		const struct weight *w = &graph_at(g, i)->w;
 
 		keys[i] = (struct key){ .score = abs_i64(cum ? w->cum : w->flat),
 					.second = abs_i64(cum ? w->flat : w->cum),
 					.node = g->order[i] };
 	}
-	sort_keys(g, keys);
+	sort_keys(g, keys, first);
 }
 
 /* ------------------------------------------------------------------ entropy */
@@ -118,7 +119,7 @@ void sort_visually(struct graph *g)
 					.second = abs_i64(n->w.flat),
 					.node = g->order[i] };
 	}
-	sort_keys(g, keys);
+	sort_keys(g, keys, g->n);
 }
 
 /* ------------------------------------------------------------------ edges */
@@ -142,14 +143,31 @@ static int by_weight(const void *a, const void *b, void *graph)
 	return c ? c : (x > y) - (x < y);
 }
 
+static void sort_edges(const struct graph *g, const uint32_t *list, uint32_t n,
+		       const struct edge **to)
+{
+	for (uint32_t i = 0; i < n; i++)
+		to[i] = &g->edges[list[i]];
+	if (n > 1)
+		qsort_r(to, n, sizeof(*to), by_weight, (void *)g);
+}
+
 static const struct edge **sorted(struct graph *g, const uint32_t *list, uint32_t n)
 {
 	const struct edge **edges = xarena(&g->arena, n, sizeof(*edges));
 
-	for (uint32_t i = 0; i < n; i++)
-		edges[i] = &g->edges[list[i]];
-	qsort_r(edges, n, sizeof(*edges), by_weight, g);
+	sort_edges(g, list, n, edges);
 	return edges;
+}
+
+void graph_sort_calls(const struct graph *g, uint32_t node, bool callers, const struct edge **to)
+{
+	const struct graph_node *n = &g->nodes[node];
+
+	if (callers)
+		sort_edges(g, g->in + n->in, n->nin, to);
+	else
+		sort_edges(g, g->out + n->out, n->nout, to);
 }
 
 const struct edge **graph_in(struct graph *g, uint32_t node, uint32_t *n)

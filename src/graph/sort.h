@@ -8,8 +8,8 @@
 
 #include "graph/graph.h"
 
-/* Heaviest first, by own or by cumulative value; then by name. */
-void sort_by_weight(struct graph *g, bool cum);
+/* The 'first' nodes of the order: heaviest first, by own or by cumulative value; then by name. */
+void sort_by_weight(struct graph *g, uint32_t first, bool cum);
 
 /* Most interesting first: heavy nodes with many callers and callees.  Needs the edges. */
 void sort_visually(struct graph *g);

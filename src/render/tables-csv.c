@@ -87,6 +87,7 @@ static void print_calls(struct out *o, struct str name, const char *relation,
 int render_tree_csv(struct report *r, struct out *o, struct err *err)
 {
 	struct call_table t;
+	struct call_room room = { 0 };
 	struct call_entry e;
 	int rc = call_table_init(&t, r, err);
 
@@ -95,7 +96,8 @@ int render_tree_csv(struct report *r, struct out *o, struct err *err)
 	out_text(o, "name,relation,other,");
 	print_column(o, r, "value");
 	out_text(o, ",inlined\n");
-	while (call_table_next(&t, &e)) {
+	for (uint32_t i = 0; i < t.n; i++) {
+		call_table_entry(&t, i, &room, &e);
 		print_calls(o, e.name, "caller", e.callers, e.ncallers);
 		print_text(o, e.name);
 		out_printf(o, ",flat,,%lld,no\n", (long long)e.flat);
@@ -103,6 +105,7 @@ int render_tree_csv(struct report *r, struct out *o, struct err *err)
 		out_printf(o, ",cum,,%lld,no\n", (long long)e.cum);
 		print_calls(o, e.name, "callee", e.callees, e.ncallees);
 	}
+	call_room_release(&room);
 	call_table_release(&t);
 	return 0;
 }

@@ -79,6 +79,7 @@ int render_tree_json(struct report *r, struct out *o, struct err *err)
 {
 	struct json j = { .o = o };
 	struct call_table t;
+	struct call_room room = { 0 };
 	struct call_entry e;
 	int rc = call_table_init(&t, r, err);
 
@@ -87,7 +88,8 @@ int render_tree_json(struct report *r, struct out *o, struct err *err)
 	print_head(&j, r);
 	print_graph_head(&j, t.g);
 	json_open(&j, "rows", '[');
-	while (call_table_next(&t, &e)) {
+	for (uint32_t i = 0; i < t.n; i++) {
+		call_table_entry(&t, i, &room, &e);
 		json_open(&j, NULL, '{');
 		json_string(&j, "name", e.name);
 		json_int(&j, "flat", e.flat);
@@ -98,6 +100,7 @@ int render_tree_json(struct report *r, struct out *o, struct err *err)
 	}
 	json_close(&j, ']');
 	json_close(&j, '}');
+	call_room_release(&room);
 	call_table_release(&t);
 	return 0;
 }

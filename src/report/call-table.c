@@ -15,49 +15,42 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static bool is_wanted(const struct call_table *t, uint32_t node)
-{
-	return !t->r->symbol || regex_match(t->r->symbol, graph_name(t->g, node));
-}
-
-static bool any_wanted(const struct call_table *t)
-{
-	for (uint32_t i = 0; i < t->g->n; i++) {
-		if (is_wanted(t, t->g->order[i]))
-			return true;
-	}
-	return false;
-}
-
 int call_table_init(struct call_table *t, struct report *r, struct err *err)
 {
+	int64_t sum = 0;
+
 	*t = (struct call_table){ .r = r, .g = report_graph(r) };
+	t->n = r->symbol ? t->g->nabout : t->g->n;
+	t->sums = mem_new(t->n, sizeof(*t->sums));
+	for (uint32_t i = 0; i < t->n; i++) {
+		sum = wrap_add(sum, node_flat(graph_at(t->g, i)));
+		t->sums[i] = sum;
+	}
 	report_choose_unit(r, t->g);
 	legend_graph(&t->legend, r, t->g, false);
-	if (!r->symbol || any_wanted(t))
+	if (!r->symbol || t->n)
 		return 0;
 	call_table_release(t);
 	return err_set(err, -ENOENT, "no matches found for regexp: %.*s",
 		       STR_ARG(regex_pattern(r->symbol)));
 }
 
-size_t call_table_calls(const struct call_table *t)
-{
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < t->g->n; i++) {
-		const struct graph_node *node = graph_at(t->g, i);
-
-		if (is_wanted(t, t->g->order[i]))
-			n += (size_t)node->nin + node->nout;
-	}
-	return n;
-}
-
 void call_table_release(struct call_table *t)
 {
-	free(t->scratch);
+	free(t->sums);
 	graph_free(t->g);
+}
+
+void call_table_share(struct call_table *t)
+{
+	graph_name_all(t->g);
+}
+
+size_t call_table_calls(const struct call_table *t, uint32_t i)
+{
+	const struct graph_node *n = graph_at(t->g, i);
+
+	return (size_t)n->nin + n->nout;
 }
 
 static void fill(const struct call_table *t, struct call *to, const struct edge **edges, uint32_t n,
@@ -72,32 +65,38 @@ static void fill(const struct call_table *t, struct call *to, const struct edge 
 		};
 }
 
-bool call_table_next(struct call_table *t, struct call_entry *e)
+static void make_room(struct call_room *room, size_t n)
 {
-	const struct edge **in, **out;
-	const struct graph_node *n;
-	uint32_t node;
+	if (room->calls && n <= room->cap)
+		return;
+	room->cap = n * 2 + 1;
+	room->calls = mem_grow(room->calls, room->cap, sizeof(*room->calls));
+	room->edges = mem_grow(room->edges, room->cap, sizeof(*room->edges));
+}
 
-	while (t->next < t->g->n && !is_wanted(t, t->g->order[t->next]))
-		t->next++;
-	if (t->next == t->g->n)
-		return false;
-	node = t->g->order[t->next++];
-	n = &t->g->nodes[node];
-	t->sum = wrap_add(t->sum, node_flat(n));
+void call_table_entry(const struct call_table *t, uint32_t i, struct call_room *room,
+		      struct call_entry *e)
+{
+	uint32_t node = t->g->order[i];
+	const struct graph_node *n = &t->g->nodes[node];
+
+	make_room(room, call_table_calls(t, i));
 	*e = (struct call_entry){ .name = graph_name(t->g, node),
 				  .flat = node_flat(n),
 				  .cum = node_cum(n),
-				  .sum = t->sum };
-	in = graph_in(t->g, node, &e->ncallers);
-	out = graph_out(t->g, node, &e->ncallees);
-	if (!t->scratch || e->ncallers + (size_t)e->ncallees > t->cap) {
-		t->cap = (e->ncallers + (size_t)e->ncallees) * 2;
-		t->scratch = mem_grow(t->scratch, t->cap, sizeof(*t->scratch));
-	}
-	fill(t, t->scratch, in, e->ncallers, true, e->cum);
-	fill(t, t->scratch + e->ncallers, out, e->ncallees, false, e->cum);
-	e->callers = t->scratch;
-	e->callees = t->scratch + e->ncallers;
-	return true;
+				  .sum = t->sums[i],
+				  .callers = room->calls,
+				  .callees = room->calls + n->nin,
+				  .ncallers = n->nin,
+				  .ncallees = n->nout };
+	graph_sort_calls(t->g, node, true, room->edges);
+	fill(t, room->calls, room->edges, n->nin, true, e->cum);
+	graph_sort_calls(t->g, node, false, room->edges);
+	fill(t, room->calls + n->nin, room->edges, n->nout, false, e->cum);
+}
+
+void call_room_release(struct call_room *room)
+{
+	free(room->calls);
+	free(room->edges);
 }

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+struct edge;
 struct err;
 struct graph;
 struct report;
@@ -34,9 +35,14 @@ struct call_table {
 	struct report *r;
 	struct graph *g;
 	struct legend legend;
-	uint32_t next;        /* private: place in the graph's order */
-	int64_t sum;          /* private */
-	struct call *scratch; /* private: the lists of the current entry */
+	uint32_t n;    /* entries */
+	int64_t *sums; /* private: per entry, of the own values up to it */
+};
+
+/* Where the lists of an entry are; all zero in the beginning. */
+struct call_room {
+	struct call *calls; /* private, as is the rest */
+	const struct edge **edges;
 	size_t cap;
 };
 
@@ -45,11 +51,18 @@ struct call_table {
  * reference's message if none does.
  */
 int call_table_init(struct call_table *t, struct report *r, struct err *err);
-/* The next entry, until there is none.  Its lists live until the call after. */
-bool call_table_next(struct call_table *t, struct call_entry *e);
-
-/* How many callers and callees all entries have together. */
-size_t call_table_calls(const struct call_table *t);
 void call_table_release(struct call_table *t);
+
+/* How many callers and callees entry 'i' has. */
+size_t call_table_calls(const struct call_table *t, uint32_t i);
+
+/*
+ * Makes entry 'i', whose lists live in 'room' until that is used again.  Threads may, each with a
+ * room of its own, after call_table_share().
+ */
+void call_table_entry(const struct call_table *t, uint32_t i, struct call_room *room,
+		      struct call_entry *e);
+void call_room_release(struct call_room *room);
+void call_table_share(struct call_table *t);
 
 #endif /* REPORT_CALL_TABLE_H */

@@ -223,9 +223,9 @@ static enum graph_edges edges_for(enum report_kind kind)
 	return GRAPH_ALL_EDGES;
 }
 
-static bool is_asked_for(const struct graph *g, uint32_t node, const void *report)
+static bool is_asked_for(struct str name, const void *regex)
 {
-	return regex_match(((const struct report *)report)->symbol, graph_name(g, node));
+	return regex_match(regex, name);
 }
 
 struct graph *report_graph(struct report *r)
@@ -248,7 +248,7 @@ struct graph *report_graph(struct report *r)
 		r->kind == REPORT_LIST || r->kind == REPORT_DISASM || r->kind == REPORT_CALLGRIND;
 	if (r->kind == REPORT_PEEK && r->symbol) {
 		o.is_about = is_asked_for;
-		o.ctx = r;
+		o.ctx = r->symbol;
 	}
 	return graph_new(r->v, &o);
 }

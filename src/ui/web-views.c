@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/notify.h"
+#include "base/parts.h"
 #include "base/xalloc.h"
 #include "profile/encode.h"
 #include "profile/profile.h"
@@ -53,12 +54,12 @@ static int show_text(struct visit *v,
 		     int (*render)(struct report *r, struct out *o, struct err *err), size_t most,
 		     struct err *err)
 {
-	struct page_text t;
+	struct lines l;
 	int rc, end;
 
-	page_text_begin(&t, &v->reply->body, most);
-	rc = render(v->report, &t.text, err);
-	end = page_text_end(&t);
+	page_text_begin(&l, &v->reply->body, most);
+	rc = render(v->report, &l.text, err);
+	end = page_text_end(&l);
 	if (rc == 0 && end)
 		rc = err_set(err, end, "this is too much for a page: narrow it with focus");
 	if (rc)

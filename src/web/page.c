@@ -6,6 +6,7 @@
 #include "web/page.h"
 
 #include "base/out.h"
+#include "base/parts.h"
 #include "base/units.h"
 #include "graph/graph.h"
 #include "profile/profile.h"
@@ -59,43 +60,17 @@ static void put_lines(struct out *o, struct str text)
 	}
 }
 
-/* Lines go on as soon as they are whole. */
-static void take_text(void *text, const char *p, size_t n)
+void page_text_begin(struct lines *l, struct out *to, size_t most)
 {
-	struct page_text *t = text;
-	size_t end = n;
-
-	while (end > 0 && p[end - 1] != '\n')
-		end--;
-	if (end > 0 && t->line.n > 0) {
-		size_t first = (size_t)((const char *)memchr(p, '\n', n) - p) + 1;
-
-		out_bytes(&t->line, p, first);
-		put_lines(t->to, out_view(&t->line));
-		t->line.n = 0;
-		put_lines(t->to, (struct str){ p + first, end - first });
-	} else {
-		put_lines(t->to, (struct str){ p, end });
-	}
-	out_bytes(&t->line, p + end, n - end);
-}
-
-void page_text_begin(struct page_text *t, struct out *to, size_t most)
-{
-	t->to = to;
-	out_init(&t->line, 0);
-	out_init_to(&t->text, take_text, t, most);
 	out_text(to, "<pre tabindex=\"0\">");
+	lines_begin(l, to, put_lines, most);
 }
 
-int page_text_end(struct page_text *t)
+int page_text_end(struct lines *l)
 {
-	int rc = out_finish(&t->text);
+	int rc = lines_end(l);
 
-	put_lines(t->to, out_view(&t->line));
-	out_text(t->to, "</pre>\n");
-	out_release(&t->text);
-	out_release(&t->line);
+	out_text(l->to, "</pre>\n");
 	return rc;
 }
 

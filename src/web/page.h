@@ -17,6 +17,7 @@
 
 struct compare;
 struct err;
+struct lines;
 struct profile;
 struct report;
 struct trust;
@@ -73,17 +74,11 @@ void page_verdicts(const struct page *pg, struct out *o);
 /* Labels and their values, with links that filter and group by them. */
 void page_labels(const struct page *pg, struct out *o);
 /*
- * A report that is text: what is put into 'text' between the two goes to the page line by line, so
- * that it is never there twice.  -EFBIG if that were more than 'most' bytes.
+ * A report that is text: what is put into l->text between the two goes to the page.  -EFBIG if that
+ * were more than 'most' bytes.
  */
-struct page_text {
-	struct out text;
-	struct out line; /* private: what is still to end */
-	struct out *to;
-};
-
-void page_text_begin(struct page_text *t, struct out *to, size_t most);
-int page_text_end(struct page_text *t);
+void page_text_begin(struct lines *l, struct out *to, size_t most);
+int page_text_end(struct lines *l);
 /* A drawing, which "<path>" with the request's parameters is. */
 void page_drawing(const struct page *pg, const char *path, struct out *o);
 /* The graph, which "graph.svg" with the request's parameters is. */
