@@ -410,6 +410,35 @@ static void names_of_strangers_do_no_harm(void **state)
 	assert_xml(STR("gr\xc3\xb6\xc3\x9f"), 3, "gr\xc3\xb6\xe2\x80\xa6");
 }
 
+/* Each byte at each place of names of each length. */
+static void what_is_plain_needs_no_escape(void **state)
+{
+	char name[40];
+	struct out clean, o;
+
+	(void)state;
+	out_init(&clean, 0);
+	out_init(&o, 0);
+	for (size_t at = 0; at < sizeof(name); at++) {
+		for (int c = 0; c < 256; c++) {
+			struct str s = { name, at + 1 + (size_t)c % (sizeof(name) - at) };
+			bool same;
+
+			memset(name, 'x', sizeof(name));
+			name[at] = (char)c;
+			clean.n = o.n = 0;
+			text_visible(&clean, s, sizeof(name));
+			xml_escape(&o, out_view(&clean));
+			same = str_eq(out_view(&o), s);
+			assert_int_equal(xml_is_plain(s), same);
+			assert_int_equal(xml_is_plain_line(s), same || c == '\t');
+		}
+	}
+	assert_true(xml_is_plain(STR("")));
+	out_release(&o);
+	out_release(&clean);
+}
+
 static void text_is_cut_between_characters(void **state)
 {
 	struct str s = STR("\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6");
@@ -442,6 +471,7 @@ int main(void)
 		cmocka_unit_test(modules_come_from_names),
 		cmocka_unit_test(steps_say_how_much_changed),
 		cmocka_unit_test(names_of_strangers_do_no_harm),
+		cmocka_unit_test(what_is_plain_needs_no_escape),
 		cmocka_unit_test(text_is_cut_between_characters),
 	};
 

@@ -6,6 +6,7 @@
 #include "base/out.h"
 #include "base/units.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -117,6 +118,42 @@ static void percentages_keep_two_digits(void **state)
 	}
 }
 
+static void check_percentage(int64_t v, int64_t total)
+{
+	double ratio = total ? fabs((double)v / (double)total) * 100 : 0;
+	struct percentage p = percentage(v, total);
+	char want[64];
+
+	if (ratio >= 99.95 && ratio <= 100.05)
+		snprintf(want, sizeof(want), "  100%%");
+	else
+		snprintf(want, sizeof(want), ratio >= 1.0 ? "%5.2f%%" : "%5.2g%%", ratio);
+	assert_string_equal(p.text, want);
+}
+
+/* Parts of every size, and those that lie between two numbers of two digits. */
+static void every_percentage_is_rounded_as_printf_does_it(void **state)
+{
+	uint64_t seed = 7;
+
+	(void)state;
+	for (int i = 0; i < 200000; i++) {
+		int64_t v, total;
+
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		v = (int64_t)(seed >> (seed >> 58));
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		total = (int64_t)(seed >> (seed >> 58));
+		check_percentage(v, total);
+	}
+	for (int64_t total = 100; total <= 100000000000000; total *= 10) {
+		for (int64_t v = 0; v <= 2100; v++)
+			check_percentage(v, total * 2);
+	}
+	check_percentage(INT64_MAX, 1);
+	check_percentage(INT64_MIN, 1);
+}
+
 static void a_number_out_of_range_becomes_the_least_one(void **state)
 {
 	(void)state;
@@ -132,6 +169,7 @@ int main(void)
 		cmocka_unit_test(every_value_is_rounded_as_printf_does_it),
 		cmocka_unit_test(minutes_are_an_old_habit_that_can_be_asked_for),
 		cmocka_unit_test(percentages_keep_two_digits),
+		cmocka_unit_test(every_percentage_is_rounded_as_printf_does_it),
 		cmocka_unit_test(a_number_out_of_range_becomes_the_least_one),
 	};
 

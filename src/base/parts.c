@@ -99,6 +99,12 @@ static void end_turn(struct parts *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* Parts are alike: the first one tells how much room all of them take. */
+static void make_room(struct parts *p, const struct out *part)
+{
+	out_reserve(p->lines ? p->lines->to : p->o, part->n * p->n);
+}
+
 static void make_parts(int t, void *parts)
 {
 	struct parts *p = parts;
@@ -116,6 +122,8 @@ static void make_parts(int t, void *parts)
 				p->lines->put(&made, out_view(&text));
 		}
 		wait_for_turn(p, i);
+		if (i == 0)
+			make_room(p, p->lines ? &made : &text);
 		put_part(p, &text, &made);
 		end_turn(p);
 	}

@@ -189,17 +189,64 @@ bool unit_compatible(struct str a, struct str b)
 	return str_eq(a, b);
 }
 
+/* "%.2g" of what is less than 1, with the same care. */
+static int print_two_digits(char *to, size_t size, double v)
+{
+	static const double tens[] = { 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10 };
+	enum { MOST = sizeof(tens) / sizeof(tens[0]), DECIMALS = 4 };
+	double scaled = 0, rest;
+	int zeros, n, len = 0;
+
+	if (v == 0) {
+		to[0] = '0';
+		return 1;
+	}
+	for (zeros = 0; zeros < MOST; zeros++) {
+		scaled = v * tens[zeros];
+		if (scaled >= 10)
+			break;
+	}
+	n = (int)scaled;
+	rest = scaled - n;
+	n += rest > 0.5;
+	if (zeros == MOST || n > 99 || fabs(rest - 0.5) < 1e-3)
+		return snprintf(to, size, "%.2g", v);
+	if (zeros < DECIMALS) {
+		len = 2 + zeros;
+		memcpy(to, "0.0000", (size_t)len);
+	}
+	to[len++] = (char)('0' + n / 10);
+	if (zeros >= DECIMALS && n % 10)
+		to[len++] = '.';
+	if (n % 10)
+		to[len++] = (char)('0' + n % 10);
+	if (zeros >= DECIMALS) {
+		to[len++] = 'e';
+		to[len++] = '-';
+		to[len++] = '0';
+		to[len++] = (char)('0' + zeros + 1);
+	}
+	return len;
+}
+
 struct percentage percentage(int64_t value, int64_t total)
 {
-	struct percentage p;
 	double ratio = total ? fabs((double)value / (double)total) * 100 : 0;
+	struct percentage p;
+	char digits[sizeof(p.text)];
+	int n, pad;
 
-	if (ratio >= 99.95 && ratio <= 100.05)
-		snprintf(p.text, sizeof(p.text), "  100%%");
-	else if (ratio >= 1.0)
-		snprintf(p.text, sizeof(p.text), "%5.2f%%", ratio);
-	else
-		snprintf(p.text, sizeof(p.text), "%5.2g%%", ratio);
+	if (ratio >= 99.95 && ratio <= 100.05) {
+		memcpy(p.text, "  100%", sizeof("  100%"));
+		return p;
+	}
+	n = ratio >= 1.0 ? print_hundredths(digits, sizeof(digits), ratio)
+			 : print_two_digits(digits, sizeof(digits), ratio);
+	n = n < (int)sizeof(digits) - 2 ? n : (int)sizeof(digits) - 2;
+	pad = n < 5 ? 5 - n : 0;
+	memset(p.text, ' ', (size_t)pad);
+	memcpy(p.text + pad, digits, (size_t)n);
+	memcpy(p.text + pad + n, "%", sizeof("%"));
 	return p;
 }
 

@@ -89,16 +89,18 @@ static void build_graph(struct trimmer *t)
 	struct graph *g = t->g;
 	struct weight *weights = mem_zeroed(t->nodes.n, sizeof(*weights));
 
-	t->inlined = walk_nodes(&t->nodes, &t->o->selection, weights);
 	g->nnodes = t->nodes.n;
-	g->nodes = mem_zeroed(g->nnodes, sizeof(*g->nodes));
-	for (uint32_t i = 0; i < g->nnodes; i++) {
-		g->nodes[i].info = t->nodes.info[i];
-		g->nodes[i].w = weights[i];
-	}
-	free(weights);
+	g->nodes = mem_new(g->nnodes, sizeof(*g->nodes));
+	for (uint32_t i = 0; i < g->nnodes; i++)
+		g->nodes[i] = (struct graph_node){ .info = t->nodes.info[i] };
 	free(t->nodes.info); /* from here on they are the graph's */
 	t->nodes.info = NULL;
+	if (t->o->is_about)
+		t->about = names_make(g, t->o);
+	t->inlined = walk_nodes(&t->nodes, &t->o->selection, weights);
+	for (uint32_t i = 0; i < g->nnodes; i++)
+		g->nodes[i].w = weights[i];
+	free(weights);
 }
 
 /* ------------------------------------------------------------------ edges of the nodes that stay
@@ -171,9 +173,10 @@ static void find_edges(struct trimmer *t)
 	free(g->edges);
 	g->edges = NULL;
 	g->nedges = 0;
-	if (any)
-		g->edges = walk_edges(&t->nodes, &t->o->selection, t->kept,
-				      t->about ? t->about : wanted, t->about, &g->nedges);
+	if (t->about)
+		g->edges = walk_around(&t->nodes, &t->o->selection, t->about, &g->nedges);
+	else if (any)
+		g->edges = walk_edges(&t->nodes, &t->o->selection, t->kept, wanted, &g->nedges);
 	index_edges(g);
 }
 
@@ -420,8 +423,6 @@ struct graph *graph_new(struct profile *p, const struct graph_options *o)
 		tree_build(g, &t.nodes, o);
 	else
 		build_graph(&t);
-	if (o->is_about)
-		t.about = names_make(g, o);
 	trim(&t);
 	nodes_release(&t.nodes);
 	free(t.about);

@@ -74,24 +74,25 @@ struct maker {
 	struct nodes *n;
 	const struct node_options *o;
 	struct table index;
-	uint32_t *files; /* per function: its file as nodes show it, NONE if not known yet */
-	uint32_t *nodes; /* the same, its node; NULL where that depends on more */
+	uint32_t *files; /* per string: as nodes show it if it is a file, NONE if not known yet */
+	uint32_t *nodes; /* per function, in the same way; NULL where a node depends on more */
 	struct arena scratch;
 };
 
 static uint32_t file_of(struct maker *m, uint32_t function)
 {
 	struct profile *p = m->n->p;
-	struct str file = profile_str(p, p->functions[function].file);
+	uint32_t is = p->functions[function].file;
+	struct str file = profile_str(p, is);
 
-	if (m->files[function] != NONE)
-		return m->files[function];
+	if (m->files[is] != NONE)
+		return m->files[is];
 	if (m->o->trim)
 		file = trim_path(file, m->o->trim_path, m->o->source_path);
 	if (file.n)
 		file = go_path_clean(&m->scratch, file);
-	m->files[function] = profile_intern_copy(p, file);
-	return m->files[function];
+	m->files[is] = profile_intern_copy(p, file);
+	return m->files[is];
 }
 
 static struct node_info info_of(struct maker *m, const struct location *l, const struct line *ln)
@@ -171,11 +172,11 @@ static uint32_t node_of(struct maker *m, const struct location *l, const struct 
 	return node;
 }
 
-static uint32_t *per_function(const struct profile *p)
+static uint32_t *nothing_known(size_t n)
 {
-	uint32_t *map = mem_new((size_t)p->nfunctions + 1, sizeof(*map));
+	uint32_t *map = mem_new(n + 1, sizeof(*map));
 
-	memset(map, 0xff, p->nfunctions * sizeof(*map));
+	memset(map, 0xff, n * sizeof(*map));
 	return map;
 }
 
@@ -211,15 +212,15 @@ void nodes_init(struct nodes *n, struct profile *p, const struct node_options *o
 	n->frame = mem_new(most, sizeof(*n->frame));
 	n->lead = mem_new(p->nlocations, sizeof(*n->lead));
 	n->inlined = mem_zeroed(most, 1);
-	m.files = per_function(p);
+	m.files = nothing_known(p->strings->n);
 	if (!o->lines && !o->addresses && !o->objfiles)
-		m.nodes = per_function(p);
-	table_init(&m.index, p->nfunctions);
+		m.nodes = nothing_known(p->nfunctions);
+	table_init(&m.index, m.nodes ? p->nfunctions : p->nlocations);
 	arena_init(&m.scratch, PROFILE_BUDGET);
 	for (uint32_t i = 0; i < p->nlocations; i++) {
 		n->first[i] = frames;
 		add_frames(&m, &p->locations[i], &frames);
-		n->lead[i] = frames - n->first[i] ? n->frame[n->first[i]] : NONE;
+		n->lead[i] = frames - n->first[i] ? n->frame[n->first[i]] : 0;
 		if (frames - n->first[i] > 1)
 			n->lead[i] |= NODE_MANY;
 	}

@@ -12,11 +12,12 @@
 #include "base/units.h"
 #include "base/wrap.h"
 #include "base/xalloc.h"
+#include "graph/edge-sums.h"
 #include "profile/stack.h"
 
 #include <stdlib.h>
 
-enum { PARALLEL_STACKS = 1 << 16, PICK = 64, PENDING = 64, LARGEST_GRID = 1 << 19 };
+enum { PARALLEL_STACKS = 1 << 16, PICK = 64, LARGEST_GRID = 1 << 19 };
 
 int walk_width(const struct profile *p)
 {
@@ -166,114 +167,6 @@ uint64_t *walk_nodes(const struct nodes *n, const struct selection *s, struct we
 
 /* ------------------------------------------------------------------ edges */
 
-/* An empty slot.  (No node calls itself over an edge, so no key is 0.) */
-#define NO_EDGE 0
-
-struct edge_sum {
-	int64_t weight;
-	uint32_t stamp;
-	bool found, residual, inlined;
-};
-
-/*
- * Where few nodes are kept, nearly every pair of them is an edge: then each pair has a place of its
- * own, and nothing needs to be searched.
- */
-struct grid {
-	uint32_t *src, *dst;         /* per node: its column and its row */
-	uint32_t *callers, *callees; /* per column and row: the node */
-	size_t nsrc, ndst;
-};
-
-struct edge_sums {
-	const struct grid *grid; /* NULL: a hash table */
-	struct edge_sum *slots;
-	uint64_t *keys; /* of a hash table, per slot: caller << 32 | callee */
-	int64_t *divs;  /* with a mean: the divisor of each slot, else NULL */
-	size_t mask, used;
-};
-
-static void edge_sums_init(struct edge_sums *e, const struct grid *grid, size_t size, bool mean)
-{
-	*e = (struct edge_sums){ .grid = grid,
-				 .slots = mem_zeroed(size, sizeof(*e->slots)),
-				 .mask = size - 1 };
-	if (!grid)
-		e->keys = mem_zeroed(size, sizeof(*e->keys));
-	if (mean)
-		e->divs = mem_zeroed(size, sizeof(*e->divs));
-}
-
-static void edge_sums_release(struct edge_sums *e)
-{
-	free(e->slots);
-	free(e->keys);
-	free(e->divs);
-}
-
-/* Where the edge is, or would be if no other were in its way. */
-static size_t first_slot(const struct edge_sums *e, uint64_t key)
-{
-	if (e->grid)
-		return e->grid->dst[(uint32_t)key] * e->grid->nsrc + e->grid->src[key >> 32];
-	return hash_mix(key, 5) & e->mask;
-}
-
-static size_t find_slot(const struct edge_sums *e, uint64_t key)
-{
-	size_t i = first_slot(e, key);
-
-	while (e->keys && e->keys[i] != key && e->keys[i] != NO_EDGE)
-		i = (i + 1) & e->mask;
-	return i;
-}
-
-static uint64_t key_of(const struct edge_sums *e, size_t slot)
-{
-	const struct grid *g = e->grid;
-
-	return g ? (uint64_t)g->callers[slot % g->nsrc] << 32 | g->callees[slot / g->nsrc]
-		 : e->keys[slot];
-}
-
-static void edge_sums_grow(struct edge_sums *e)
-{
-	struct edge_sums bigger;
-
-	edge_sums_init(&bigger, NULL, (e->mask + 1) * 2, e->divs);
-	for (size_t i = 0; i <= e->mask; i++) {
-		size_t to;
-
-		if (!e->slots[i].found)
-			continue;
-		to = find_slot(&bigger, e->keys[i]);
-		bigger.slots[to] = e->slots[i];
-		bigger.keys[to] = e->keys[i];
-		if (e->divs)
-			bigger.divs[to] = e->divs[i];
-	}
-	bigger.used = e->used;
-	edge_sums_release(e);
-	*e = bigger;
-}
-
-static size_t edge_slot_for(struct edge_sums *e, uint64_t key)
-{
-	size_t i = find_slot(e, key);
-
-	if (e->slots[i].found)
-		return i;
-	if (!e->grid && e->used * 4 > e->mask * 3) {
-		edge_sums_grow(e);
-		i = find_slot(e, key);
-	}
-	e->slots[i] = (struct edge_sum){ .found = true, .inlined = true };
-	if (e->keys)
-		e->keys[i] = key;
-	e->used++;
-	return i;
-}
-
 /* What a location is to the locations that it calls, and to those that call it. */
 struct place {
 	uint32_t caller; /* its innermost frame that is kept, or NONE */
@@ -285,7 +178,6 @@ struct edge_walk {
 	const struct nodes *n;
 	const struct selection *s;
 	const uint8_t *kept, *wanted;
-	bool around; /* edges from the nodes that are wanted, too */
 	int width;
 	struct grid grid;
 	bool use_grid;
@@ -294,61 +186,14 @@ struct edge_walk {
 	struct edge_sums sums[PAR_MOST];
 };
 
-/* What is the same for all edges of one sample. */
-struct stamp {
-	int64_t w, d;
-	uint32_t number;
-};
-
-/*
- * Edges of one sample that are still to be added.  Where each of them is summed up is a cache miss;
- * known in advance, the misses do not wait for each other.
- */
-struct pending {
-	size_t n;
-	struct {
-		uint64_t key;
-		bool residual, inlined;
-	} edges[PENDING];
-};
-
-static void add_edge(struct edge_sums *sums, uint64_t key, const struct stamp *s, bool residual,
-		     bool inlined)
+static uint64_t key_of(uint32_t caller, uint32_t callee)
 {
-	size_t i = edge_slot_for(sums, key);
-	struct edge_sum *e = &sums->slots[i];
-
-	if (e->stamp == s->number)
-		return;
-	e->stamp = s->number;
-	e->weight = wrap_add(e->weight, s->w);
-	if (sums->divs)
-		sums->divs[i] = wrap_add(sums->divs[i], s->d);
-	e->residual |= residual;
-	e->inlined &= inlined;
+	return (uint64_t)caller << 32 | callee;
 }
 
-static void add_pending(struct edge_sums *sums, struct pending *p, const struct stamp *s)
+static unsigned kind_of(bool residual, bool direct)
 {
-	for (size_t i = 0; i < p->n; i++)
-		add_edge(sums, p->edges[i].key, s, p->edges[i].residual, p->edges[i].inlined);
-	p->n = 0;
-}
-
-static void add_soon(struct edge_sums *sums, struct pending *p, uint64_t key, const struct stamp *s,
-		     bool residual, bool inlined)
-{
-	size_t slot;
-
-	if (p->n == PENDING)
-		add_pending(sums, p, s);
-	p->edges[p->n].key = key;
-	p->edges[p->n].residual = residual;
-	p->edges[p->n++].inlined = inlined;
-	slot = first_slot(sums, key);
-	__builtin_prefetch(&sums->slots[slot], 1);
-	if (sums->keys)
-		__builtin_prefetch(&sums->keys[slot]);
+	return (residual ? EDGE_RESIDUAL : 0) | (direct ? EDGE_DIRECT : 0);
 }
 
 /* The nearest frame above location 'i' that is kept, or NONE; says whether others are between. */
@@ -375,11 +220,6 @@ static uint32_t caller_picked(const struct edge_walk *walk, const uint32_t *stac
 	return walk->places[stack[above]].caller;
 }
 
-static bool is_wanted(const struct edge_walk *walk, uint32_t parent, uint32_t node)
-{
-	return !walk->wanted || walk->wanted[node] || (walk->around && walk->wanted[parent]);
-}
-
 /* The edges to the frames of one location, whose caller is 'parent'. */
 static void add_location_edges(const struct edge_walk *walk, uint32_t loc, uint32_t parent,
 			       bool residual, struct edge_sums *sums, struct pending *pending,
@@ -395,9 +235,9 @@ static void add_location_edges(const struct edge_walk *walk, uint32_t loc, uint3
 			residual = true;
 			continue;
 		}
-		if (parent != NONE && node != parent && is_wanted(walk, parent, node))
-			add_soon(sums, pending, (uint64_t)parent << 32 | node, stamp, residual,
-				 f != outermost);
+		if (parent != NONE && node != parent && (!walk->wanted || walk->wanted[node]))
+			edge_add_soon(sums, pending, key_of(parent, node), stamp,
+				      kind_of(residual, f == outermost));
 		parent = node;
 		residual = false;
 	}
@@ -416,35 +256,19 @@ static uint32_t pick(const struct edge_walk *walk, const uint32_t *stack, uint32
 	return n;
 }
 
-/* The same, and those that such a location calls. */
-static uint32_t pick_around(const struct edge_walk *walk, const uint32_t *stack, uint32_t begin,
-			    uint32_t end, uint32_t depth, uint32_t *picked)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = begin; i < end; i++) {
-		picked[n] = i;
-		n += walk->calls[stack[i]] | walk->calls[stack[i + 1 < depth ? i + 1 : i]];
-	}
-	return n;
-}
-
 /*
  * From the root down, since of two equal edges in one stack the upper one counts.  First the
  * locations with a callee of interest are picked out, without a branch that nobody could predict.
  */
 static void add_edges(const struct edge_walk *walk, struct stack_list list, struct edge_sums *sums,
-		      const struct stamp *stamp)
+		      struct pending *pending, const struct stamp *stamp)
 {
 	const uint32_t *stack = list.at;
-	struct pending pending;
 	uint32_t picked[PICK], above = NONE;
 
-	pending.n = 0;
 	for (uint32_t end = list.n; end > 0;) {
 		uint32_t begin = end > PICK ? end - PICK : 0;
-		uint32_t n = walk->around ? pick_around(walk, stack, begin, end, list.n, picked)
-					  : pick(walk, stack, begin, end, picked);
+		uint32_t n = pick(walk, stack, begin, end, picked);
 
 		while (n-- > 0) {
 			bool residual = false;
@@ -455,15 +279,14 @@ static void add_edges(const struct edge_walk *walk, struct stack_list list, stru
 
 			above = i;
 			if (callee == NONE)
-				add_location_edges(walk, stack[i], parent, residual, sums, &pending,
+				add_location_edges(walk, stack[i], parent, residual, sums, pending,
 						   stamp);
 			else if (parent != NONE && parent != callee)
-				add_soon(sums, &pending, (uint64_t)parent << 32 | callee, stamp,
-					 residual, false);
+				edge_add_soon(sums, pending, key_of(parent, callee), stamp,
+					      kind_of(residual, true));
 		}
 		end = begin;
 	}
-	add_pending(sums, &pending, stamp);
 }
 
 static void look_at_location(struct edge_walk *walk, uint32_t l)
@@ -503,7 +326,7 @@ static void make_grid(struct edge_walk *walk)
 		g->callers[g->nsrc] = i; /* the next one takes its place unless it is kept */
 		g->callees[g->ndst] = i;
 		g->nsrc += kept;
-		g->ndst += kept && (!walk->wanted || walk->around || walk->wanted[i]);
+		g->ndst += kept && (!walk->wanted || walk->wanted[i]);
 	}
 	walk->use_grid = g->ndst && g->nsrc <= LARGEST_GRID / g->ndst;
 }
@@ -513,93 +336,27 @@ static void walk_edge_share(int t, void *ctx)
 	struct edge_walk *walk = ctx;
 	const struct profile *p = walk->n->p;
 	size_t end = walk_begin(p, t + 1, walk->width);
+	struct pending pending;
 	struct stack_reader reader;
 
+	pending.n = 0;
 	stack_reader_init(&reader, p);
-	if (walk->use_grid)
-		edge_sums_init(&walk->sums[t], &walk->grid, walk->grid.nsrc * walk->grid.ndst,
-			       walk->s->mean);
-	else
-		edge_sums_init(&walk->sums[t], NULL, 1024, walk->s->mean);
+	edge_sums_init(&walk->sums[t], walk->use_grid ? &walk->grid : NULL, walk->s->mean);
 	for (size_t i = walk_begin(p, t, walk->width); i < end; i++) {
 		struct stamp stamp = { selected_value(walk->s, p, i),
 				       selected_divisor(walk->s, p, i), (uint32_t)i + 1 };
 
 		if (stamp.w || stamp.d)
-			add_edges(walk, stack_read(&reader, i), &walk->sums[t], &stamp);
+			add_edges(walk, stack_read(&reader, i), &walk->sums[t], &pending, &stamp);
 	}
+	edge_add_pending(&walk->sums[t], &pending);
 	stack_reader_release(&reader);
 }
 
-static void add_sums(struct edge_sums *to, struct edge_sums *from)
-{
-	for (size_t i = 0; i <= from->mask; i++) {
-		const struct edge_sum *f = &from->slots[i];
-		struct edge_sum *e;
-		size_t k;
-
-		if (!f->found)
-			continue;
-		k = edge_slot_for(to, key_of(from, i));
-		e = &to->slots[k];
-		e->weight = wrap_add(e->weight, f->weight);
-		if (to->divs)
-			to->divs[k] = wrap_add(to->divs[k], from->divs[i]);
-		e->residual |= f->residual;
-		e->inlined &= f->inlined;
-	}
-	edge_sums_release(from);
-}
-
-/* Sorts by one end of the edges, in linear time; edges with the same end keep their order. */
-static void sort_by_end(const struct edge *from, struct edge *to, size_t n, uint32_t nnodes,
-			bool callee)
-{
-	size_t *at = mem_zeroed((size_t)nnodes + 1, sizeof(*at));
-
-	for (size_t i = 0; i < n; i++)
-		at[(callee ? from[i].dst : from[i].src) + 1]++;
-	for (uint32_t i = 0; i < nnodes; i++)
-		at[i + 1] += at[i];
-	for (size_t i = 0; i < n; i++)
-		to[at[callee ? from[i].dst : from[i].src]++] = from[i];
-	free(at);
-}
-
-/* Lets go of the sums. */
-static struct edge *list_edges(struct edge_sums *sums, uint32_t nnodes)
-{
-	struct edge *edges = mem_new(sums->used, sizeof(*edges)), *sorted;
-	size_t k = 0;
-
-	for (size_t i = 0; i <= sums->mask; i++) {
-		const struct edge_sum *e = &sums->slots[i];
-		uint64_t key;
-
-		if (!e->found)
-			continue;
-		key = key_of(sums, i);
-		edges[k++] = (struct edge){ .src = (uint32_t)(key >> 32),
-					    .dst = (uint32_t)key,
-					    .weight = e->weight,
-					    .weight_div = sums->divs ? sums->divs[i] : 0,
-					    .residual = e->residual,
-					    .inlined = e->inlined };
-	}
-	edge_sums_release(sums);
-	sorted = mem_new(k, sizeof(*edges));
-	sort_by_end(edges, sorted, k, nnodes, true);
-	sort_by_end(sorted, edges, k, nnodes, false);
-	free(sorted);
-	return edges;
-}
-
 struct edge *walk_edges(const struct nodes *n, const struct selection *s, const uint8_t *kept,
-			const uint8_t *wanted, bool around, size_t *nedges)
+			const uint8_t *wanted, size_t *nedges)
 {
-	struct edge_walk walk = {
-		.n = n, .s = s, .kept = kept, .wanted = wanted, .around = around
-	};
+	struct edge_walk walk = { .n = n, .s = s, .kept = kept, .wanted = wanted };
 	struct edge *edges;
 
 	walk.width = walk_width(n->p);
@@ -610,9 +367,9 @@ struct edge *walk_edges(const struct nodes *n, const struct selection *s, const 
 	make_grid(&walk);
 	par_run(walk.width, walk_edge_share, &walk);
 	for (int t = 1; t < walk.width; t++)
-		add_sums(&walk.sums[0], &walk.sums[t]);
+		edge_sums_merge(&walk.sums[0], &walk.sums[t]);
 	*nedges = walk.sums[0].used;
-	edges = list_edges(&walk.sums[0], n->n);
+	edges = edge_sums_list(&walk.sums[0], n->n);
 	free(walk.calls);
 	free(walk.places);
 	free(walk.grid.src);
@@ -620,4 +377,177 @@ struct edge *walk_edges(const struct nodes *n, const struct selection *s, const 
 	free(walk.grid.callers);
 	free(walk.grid.callees);
 	return edges;
+}
+
+/* ------------------------------------------------------------------ edges around some nodes */
+
+/* Of a location: which of its frames the walk is about. */
+enum {
+	ANY = 1,   /* one of them, so edges to it count */
+	FIRST = 2, /* the innermost, so edges from it count */
+};
+
+/*
+ * What edges of a location are is the same in every stack, but for the one that leads to it.  So
+ * they are looked up once: keys[inner] is the outermost frame, with NODE_ABOUT, and how many edges
+ * follow from frame to frame, the outermost first.  A location of one frame has no such list.
+ */
+struct frames {
+	uint32_t node; /* of the innermost frame, which calls what is below */
+	uint32_t inner;
+};
+
+#define NODE_ABOUT ((uint64_t)1 << 63)
+
+struct around_walk {
+	const struct nodes *n;
+	const struct selection *s;
+	const uint8_t *about;
+	int width;
+	uint8_t *marks;        /* per location */
+	struct frames *frames; /* the same */
+	uint64_t *keys;
+	size_t nkeys, cap_keys;
+	struct edge_sums sums[PAR_MOST];
+};
+
+/* What one thread has of it. */
+struct around {
+	const struct around_walk *walk;
+	struct edge_sums *sums;
+	struct pending pending;
+};
+
+static void list_inner_edges(struct around_walk *walk, uint32_t loc)
+{
+	const uint32_t *frame = walk->n->frame;
+	uint32_t first = walk->n->first[loc], outermost = walk->n->first[loc + 1] - 1;
+	size_t head = walk->nkeys;
+	uint64_t n = 0;
+
+	walk->frames[loc].inner = (uint32_t)head;
+	vec_push(walk->keys, walk->nkeys, walk->cap_keys, 0);
+	for (uint32_t f = outermost; f > first; f--) {
+		uint32_t caller = frame[f], callee = frame[f - 1];
+
+		if (caller == callee || !(walk->about[caller] || walk->about[callee]))
+			continue;
+		vec_push(walk->keys, walk->nkeys, walk->cap_keys, key_of(caller, callee));
+		n++;
+	}
+	walk->keys[head] =
+		frame[outermost] | n << 32 | (walk->about[frame[outermost]] ? NODE_ABOUT : 0);
+}
+
+static void look_at_frames(struct around_walk *walk, uint32_t loc)
+{
+	const struct nodes *n = walk->n;
+	uint32_t first = n->first[loc], end = n->first[loc + 1];
+
+	walk->marks[loc] = 0;
+	walk->frames[loc] = (struct frames){ NONE, 0 };
+	if (first == end)
+		return; /* hidden, so it is in no stack */
+	walk->frames[loc].node = n->frame[first];
+	for (uint32_t f = first; f < end; f++)
+		walk->marks[loc] |= walk->about[n->frame[f]] ? ANY : 0;
+	walk->marks[loc] |= walk->about[n->frame[first]] ? FIRST : 0;
+	if (end - first > 1)
+		list_inner_edges(walk, loc);
+}
+
+/* The edge from 'parent', or NONE, to location 'loc', and those inside of it. */
+static void add_inner_edges(struct around *a, uint32_t parent, uint32_t inner,
+			    const struct stamp *stamp)
+{
+	const uint64_t *keys = a->walk->keys + inner;
+	uint32_t outermost = (uint32_t)keys[0], n = (keys[0] & ~NODE_ABOUT) >> 32;
+
+	if (parent != NONE && parent != outermost &&
+	    (keys[0] & NODE_ABOUT || a->walk->about[parent]))
+		edge_add_soon(a->sums, &a->pending, key_of(parent, outermost), stamp, EDGE_DIRECT);
+	for (uint32_t i = 1; i <= n; i++)
+		edge_add_soon(a->sums, &a->pending, keys[i], stamp, 0);
+}
+
+/* Picks what the walk is about, and what that calls, from 'end' down.  How many they are. */
+static uint32_t pick_around(const struct around_walk *walk, struct stack_list stack, uint32_t begin,
+			    uint32_t end, uint32_t *picked)
+{
+	uint32_t n = 0, above = end < stack.n ? walk->marks[stack.at[end]] : 0;
+
+	for (uint32_t i = end; i-- > begin;) {
+		uint32_t mark = walk->marks[stack.at[i]];
+
+		picked[n] = i;
+		n += (mark | above / FIRST) & ANY;
+		above = mark;
+	}
+	return n;
+}
+
+/* As add_edges(), where every frame is the caller of the next. */
+static void add_around(struct around *a, struct stack_list stack, const struct stamp *stamp)
+{
+	const struct frames *frames = a->walk->frames;
+	uint32_t picked[PICK];
+
+	for (uint32_t end = stack.n, begin; end > 0; end = begin) {
+		uint32_t n;
+
+		begin = end > PICK ? end - PICK : 0;
+		n = pick_around(a->walk, stack, begin, end, picked);
+		for (uint32_t k = 0; k < n; k++) {
+			uint32_t i = picked[k];
+			uint32_t parent = i + 1 < stack.n ? frames[stack.at[i + 1]].node : NONE;
+			struct frames f = frames[stack.at[i]];
+
+			if (f.inner)
+				add_inner_edges(a, parent, f.inner, stamp);
+			else if (parent != NONE && parent != f.node)
+				edge_add_soon(a->sums, &a->pending, key_of(parent, f.node), stamp,
+					      EDGE_DIRECT);
+		}
+	}
+}
+
+static void walk_around_share(int t, void *ctx)
+{
+	struct around_walk *walk = ctx;
+	const struct profile *p = walk->n->p;
+	size_t end = walk_begin(p, t + 1, walk->width);
+	struct around a = { .walk = walk, .sums = &walk->sums[t] };
+	struct stack_reader reader;
+
+	stack_reader_init(&reader, p);
+	edge_sums_init(a.sums, NULL, walk->s->mean);
+	for (size_t i = walk_begin(p, t, walk->width); i < end; i++) {
+		struct stamp stamp = { selected_value(walk->s, p, i),
+				       selected_divisor(walk->s, p, i), (uint32_t)i + 1 };
+
+		if (stamp.w || stamp.d)
+			add_around(&a, stack_read(&reader, i), &stamp);
+	}
+	edge_add_pending(a.sums, &a.pending);
+	stack_reader_release(&reader);
+}
+
+struct edge *walk_around(const struct nodes *n, const struct selection *s, const uint8_t *about,
+			 size_t *nedges)
+{
+	struct around_walk walk = { .n = n, .s = s, .about = about, .width = walk_width(n->p) };
+
+	walk.marks = mem_new(n->p->nlocations, sizeof(*walk.marks));
+	walk.frames = mem_new(n->p->nlocations, sizeof(*walk.frames));
+	vec_push(walk.keys, walk.nkeys, walk.cap_keys, 0); /* none begins with 0 */
+	for (uint32_t i = 0; i < n->p->nlocations; i++)
+		look_at_frames(&walk, i);
+	par_run(walk.width, walk_around_share, &walk);
+	for (int t = 1; t < walk.width; t++)
+		edge_sums_merge(&walk.sums[0], &walk.sums[t]);
+	free(walk.marks);
+	free(walk.frames);
+	free(walk.keys);
+	*nedges = walk.sums[0].used;
+	return edge_sums_list(&walk.sums[0], n->n);
 }

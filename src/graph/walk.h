@@ -42,11 +42,14 @@ uint64_t *walk_nodes(const struct nodes *n, const struct selection *s, struct we
 
 /*
  * walk_edges() finds who calls whom.  Nodes for which 'kept' is 0 are passed over ('kept' NULL
- * keeps all).  If 'wanted' is not NULL, only edges to nodes for which it is not 0 are recorded, and
- * those from them if 'around', for which all nodes must be kept.  The result is sorted by caller
- * and callee and freed by the caller.
+ * keeps all).  If 'wanted' is not NULL, only edges to nodes for which it is not 0 are recorded.
+ * The result is sorted by caller and callee and freed by the caller.
  */
 struct edge *walk_edges(const struct nodes *n, const struct selection *s, const uint8_t *kept,
-			const uint8_t *wanted, bool around, size_t *nedges);
+			const uint8_t *wanted, size_t *nedges);
+
+/* The same with all nodes kept: the edges from and to those for which 'about' is not 0. */
+struct edge *walk_around(const struct nodes *n, const struct selection *s, const uint8_t *about,
+			 size_t *nedges);
 
 #endif /* GRAPH_WALK_H */

@@ -90,20 +90,35 @@ static const char *entity(char c)
 	}
 }
 
+typedef unsigned char bytes __attribute__((vector_size(16)));
+
+/* 0 for each that is printable and not one of entity(), or a tab. */
+static bytes specials(bytes c)
+{
+	return (bytes)((c < ' ') & (c != '\t')) | (bytes)(c >= 0x7f) | (bytes)(c == '&') |
+	       (bytes)(c == '<') | (bytes)(c == '>') | (bytes)(c == '"') | (bytes)(c == '\'');
+}
+
+bool xml_is_plain_line(struct str s)
+{
+	bytes all = { 0 }, some;
+	uint64_t found[2];
+
+	for (; s.n > sizeof(some); s = str_skip(s, sizeof(some))) {
+		memcpy(&some, s.p, sizeof(some));
+		all |= specials(some);
+	}
+	memset(&some, ' ', sizeof(some));
+	if (s.n)
+		memcpy(&some, s.p, s.n);
+	all |= specials(some);
+	memcpy(found, &all, sizeof(found));
+	return (found[0] | found[1]) == 0;
+}
+
 bool xml_is_plain(struct str s)
 {
-	/* Of printable characters, all but those of entity(). */
-	static const uint64_t special = (uint64_t)1 << '&' | (uint64_t)1 << '<' |
-					(uint64_t)1 << '>' | (uint64_t)1 << '"' |
-					(uint64_t)1 << '\'';
-
-	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
-
-		if (c < ' ' || c >= 0x7f || (c < 64 && special >> c & 1))
-			return false;
-	}
-	return true;
+	return xml_is_plain_line(s) && !memchr(s.p, '\t', s.n);
 }
 
 void xml_escape(struct out *o, struct str s)

@@ -27,7 +27,8 @@ void text_visible(struct out *o, struct str s, size_t most);
  */
 void xml_escape(struct out *o, struct str s);
 
-/* Whether both would leave it as it is. */
+/* Whether both would leave it as it is; and whether they would if it were not for tabs. */
 bool xml_is_plain(struct str s);
+bool xml_is_plain_line(struct str s);
 
 #endif /* RENDER_XML_H */

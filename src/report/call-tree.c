@@ -12,10 +12,9 @@
 #include "report/call-sort.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-/* How far ahead to look for what is going to be needed; frames whose bits are written at once. */
-enum { AHEAD = 12, MOST_AT_ONCE = 32 };
+/* How far ahead to look for what is going to be needed. */
+enum { AHEAD = 12 };
 
 /* Widths that are added up while sorting differ by less than this from what they are. */
 #define ROUNDING 1e-6
@@ -75,50 +74,41 @@ static void add_up(struct call_tree *t)
 
 /* ------------------------------------------------------------------ lengths and inlined calls */
 
-static bool has_inlined_calls(const struct nodes *n)
+static bool has_inlined_calls(const struct call_tree *t)
 {
 	bool any = false;
 
-	for (uint32_t i = 0; !any && i < n->p->nlocations; i++)
-		any = call_frames_of(n, i) > 1;
+	for (uint32_t i = 0; !t->upwards && !any && i < t->r->v->nlocations; i++)
+		any = t->nodes.lead[i] & NODE_MANY;
 	return any;
 }
 
-/* A string of bits that grows. */
-struct marks {
-	uint64_t *words;
-	size_t n, cap;
-	uint64_t last; /* what is still to become a word, */
-	unsigned used; /* and how many bits of it */
-};
-
-/* Adds 'n' bits, at most half a word. */
-static void push(struct marks *m, uint64_t bits, unsigned n)
+/* Frames from where the cursor stands on. */
+static uint32_t length_of(const struct call_tree *t, struct call_cursor c)
 {
-	m->last |= bits << m->used;
-	m->used += n;
-	if (m->used < 64)
-		return;
-	m->used -= 64;
-	vec_push(m->words, m->n, m->cap, m->last);
-	m->last = bits >> (n - m->used);
+	uint32_t n = c.frames, begin = 0, end = c.left;
+
+	if (t->upwards) {
+		begin = c.left;
+		end = stack_depth(t->r->v, c.sample);
+		n = -c.frames;
+	}
+	for (uint32_t l = begin; l < end; l++)
+		n += call_frames_of(&t->nodes, call_location(t, &c, l));
+	return n;
 }
 
 /* All frames of a location but the outermost are calls that were inlined. */
-static void push_frames(struct marks *m, uint32_t n)
+static void mark_inlined(struct call_tree *t, struct call_cursor c, uint32_t bit)
 {
-	uint64_t outermost = 1;
+	bit += c.frames;
+	for (uint32_t l = c.left; l-- > 0;) {
+		uint32_t n = call_frames_of(&t->nodes, call_location(t, &c, l));
 
-	for (; n > MOST_AT_ONCE; n -= MOST_AT_ONCE) {
-		push(m, (((uint64_t)1 << MOST_AT_ONCE) - 1) & ~outermost, MOST_AT_ONCE);
-		outermost = 0;
+		for (uint32_t k = 1; k < n; k++)
+			t->inlined[(bit + k) / 64] |= (uint64_t)1 << (bit + k) % 64;
+		bit += n;
 	}
-	push(m, (((uint64_t)1 << n) - 1) & ~outermost, n);
-}
-
-static uint64_t position(const struct marks *m)
-{
-	return (uint64_t)m->n * 64 + m->used;
 }
 
 /* Stacks are measured before they are sorted, as they lie in memory, and by all processors. */
@@ -126,7 +116,6 @@ struct measuring {
 	struct call_tree *t;
 	const struct call_cursor *cursors;
 	int parts;
-	struct marks marks[PAR_MOST];
 };
 
 static uint32_t part_begin(const struct measuring *m, int part)
@@ -134,60 +123,55 @@ static uint32_t part_begin(const struct measuring *m, int part)
 	return (uint32_t)((uint64_t)m->t->n * (unsigned)part / (unsigned)m->parts);
 }
 
-static void measure_part(int part, void *ctx)
+static void measure_lengths(int part, void *ctx)
 {
-	struct measuring *m = ctx;
-	struct call_tree *t = m->t;
-	struct marks marks = { 0 };
+	const struct measuring *m = ctx;
 
-	for (uint32_t i = part_begin(m, part); i < part_begin(m, part + 1); i++) {
-		const struct call_cursor *c = &m->cursors[i];
-		uint64_t begin = position(&marks);
-
-		for (uint32_t l = c->left; l-- > 0;)
-			push_frames(&marks, call_frames_of(&t->nodes, call_location(t, c, l)));
-		t->length[c->sample] = (uint32_t)(position(&marks) - begin);
-		t->bits[c->sample] = (uint32_t)begin;
-	}
-	vec_push(marks.words, marks.n, marks.cap, marks.last);
-	m->marks[part] = marks;
+	for (uint32_t i = part_begin(m, part); i < part_begin(m, part + 1); i++)
+		m->t->length[m->cursors[i].sample] = length_of(m->t, m->cursors[i]);
 }
 
-/* Makes one string of what the parts have; they have no word in common. */
-static void join_marks(struct measuring *m, size_t words)
+static void mark_part(int part, void *ctx)
 {
-	struct call_tree *t = m->t;
-	size_t at = 0;
+	const struct measuring *m = ctx;
 
-	t->inlined = mem_new(words, sizeof(*t->inlined));
+	for (uint32_t i = part_begin(m, part); i < part_begin(m, part + 1); i++)
+		mark_inlined(m->t, m->cursors[i], m->t->bits[m->cursors[i].sample]);
+}
+
+/* Gives each stack its bits; parts have no word in common.  How many there are. */
+static uint64_t assign_bits(const struct measuring *m)
+{
+	uint64_t bit = 0;
+
 	for (int part = 0; part < m->parts; part++) {
-		const struct marks *marks = &m->marks[part];
-
-		memcpy(t->inlined + at, marks->words, marks->n * sizeof(*marks->words));
-		for (uint32_t i = part_begin(m, part); at && i < part_begin(m, part + 1); i++)
-			t->bits[m->cursors[i].sample] += (uint32_t)(at * 64);
-		at += marks->n;
+		bit = (bit + 63) / 64 * 64;
+		for (uint32_t i = part_begin(m, part); i < part_begin(m, part + 1); i++) {
+			m->t->bits[m->cursors[i].sample] = (uint32_t)bit;
+			bit += m->t->length[m->cursors[i].sample];
+		}
 	}
+	return bit;
 }
 
 static void measure(struct call_tree *t, const struct call_cursor *cursors)
 {
-	struct measuring m = { .t = t, .cursors = cursors, .parts = par_width() };
-	size_t words = 0;
+	struct measuring m = { t, cursors, par_width() };
+	uint64_t bits;
 
 	t->length = mem_new(t->r->v->nsamples, sizeof(*t->length));
+	par_run(m.parts, measure_lengths, &m);
+	if (!has_inlined_calls(t))
+		return;
 	t->bits = mem_new(t->r->v->nsamples, sizeof(*t->bits));
-	par_run(m.parts, measure_part, &m);
-	for (int part = 0; part < m.parts; part++)
-		words += m.marks[part].n;
-	if (words <= UINT32_MAX / 64 && has_inlined_calls(&t->nodes)) {
-		join_marks(&m, words);
-	} else { /* none, or 16 GB of stacks: then it is not said of any */
+	bits = assign_bits(&m);
+	if (bits > UINT32_MAX) { /* 16 GB of stacks: then it is not said of any */
 		free(t->bits);
 		t->bits = NULL;
+		return;
 	}
-	for (int part = 0; part < m.parts; part++)
-		free(m.marks[part].words);
+	t->inlined = mem_zeroed(bits / 64 + 1, sizeof(*t->inlined));
+	par_run(m.parts, mark_part, &m);
 }
 
 /* What was measured, in the order of the stacks. */
@@ -214,13 +198,12 @@ static void reorder(struct call_tree *t, const struct call_cursor *cursors)
 /* ------------------------------------------------------------------ the whole */
 
 /* Takes over the cursors. */
-static void build(struct call_tree *t, struct call_cursor *cursors, const float *widths,
-		  double cutoff)
+static void build(struct call_tree *t, struct call_cursor *cursors, double cutoff)
 {
 	t->shared = mem_zeroed((size_t)t->n + 1, sizeof(*t->shared));
 	if (!t->length)
 		measure(t, cursors);
-	call_sort(t, cursors, widths, cutoff);
+	call_sort(t, cursors, cutoff);
 	reorder(t, cursors);
 	free(cursors);
 }
@@ -235,8 +218,7 @@ static void begin(struct call_tree *t, struct report *r)
 	no.trim = true;
 	nodes_init(&t->nodes, r->v, &no);
 	t->nsamples_before = v->origin ? v->origin->nsamples : v->nsamples;
-	t->nleaves = v->nleaves;
-	t->nroots = v->nroots;
+	t->ends = v->ends;
 	t->has_base = selection_has_base(v);
 	t->compared = t->has_base;
 }
@@ -255,7 +237,6 @@ void call_tree_init(struct call_tree *t, struct report *r, double narrowest)
 {
 	const struct profile *v = r->v;
 	struct call_cursor *cursors = mem_new(v->nsamples, sizeof(*cursors));
-	float *widths = mem_new(v->nsamples, sizeof(*widths));
 	double width = 0;
 
 	begin(t, r);
@@ -263,11 +244,10 @@ void call_tree_init(struct call_tree *t, struct report *r, double narrowest)
 		if (!counts(t, i))
 			continue;
 		width += width_of(t, (uint32_t)i);
-		cursors[t->n++] = call_cursor_at(t, (uint32_t)i);
-		widths[i] = (float)width_of(t, (uint32_t)i);
+		cursors[t->n] = call_cursor_at(t, (uint32_t)i);
+		cursors[t->n++].width = (float)width_of(t, (uint32_t)i);
 	}
-	build(t, cursors, widths, width * narrowest * (1 - ROUNDING));
-	free(widths);
+	build(t, cursors, width * narrowest * (1 - ROUNDING));
 	add_up(t);
 }
 
@@ -293,7 +273,7 @@ static struct call_order *order_new(const struct call_tree *t)
 		if (has_value(v, i))
 			cursors[all.n++] = call_cursor_at(&all, (uint32_t)i);
 	}
-	build(&all, cursors, NULL, 0);
+	build(&all, cursors, 0);
 	*o = (struct call_order){ .users = 1,
 				  .nsamples = v->nsamples,
 				  .nplaces = t->nodes.n,
@@ -502,7 +482,7 @@ static void build_found(struct call_tree *t, const struct search *s)
 		if (s->found[i])
 			cursors[t->n++] = call_cursor_at(t, i);
 	}
-	build(t, cursors, NULL, 0);
+	build(t, cursors, 0);
 	add_up(t);
 }
 

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/notify.h"
+#include "base/par.h"
 #include "base/regex.h"
 #include "base/xalloc.h"
 #include "profile/labels.h"
@@ -24,6 +25,9 @@
 
 /* What a location does to the samples that have it. */
 enum { FOCUSED = 1, IGNORED = 2, HIDDEN = 4 };
+
+/* Samples that are worth more than one thread. */
+enum { PARALLEL = 1 << 14 };
 
 struct filters {
 	struct matcher focus, ignore, hide, show, show_from, prune_from, tagshow, taghide;
@@ -40,7 +44,6 @@ static void warn_unless(bool matched, const char *option, struct notify *notify)
 
 struct by_name {
 	uint8_t *mark; /* per location */
-	struct stack_reader reader;
 	size_t cap_lines;
 	bool focused, ignored, hidden, shown; /* whether the expression matched anything */
 	bool any_hidden;
@@ -103,17 +106,47 @@ static uint8_t judge(struct profile *v, struct by_name *b, struct filters *f, st
 	return mark;
 }
 
-/* A stack of which nothing is left to be seen goes, too. */
-static bool keep_by_name(struct profile *v, unsigned long i, void *ctx)
-{
-	struct by_name *b = ctx;
-	struct stack_list stack = stack_read(&b->reader, i);
-	uint8_t seen = 0;
+/* What all threads look at, each at its share of the samples. */
+struct looking {
+	const struct profile *v;
+	const uint8_t *mark; /* per location */
+	uint8_t *keep;       /* per sample */
+	int width;
+};
 
+/* A stack of which nothing is left to be seen goes, too. */
+static void look_at_stacks(int t, void *ctx)
+{
+	const struct looking *l = ctx;
+	size_t n = l->v->nsamples, end = n * ((size_t)t + 1) / (size_t)l->width;
+	struct stack_reader reader;
+
+	stack_reader_init(&reader, l->v);
+	for (size_t i = n * (size_t)t / (size_t)l->width; i < end; i++) {
+		struct stack_list stack = stack_read(&reader, i);
+		uint8_t seen = 0;
+
+		for (uint32_t k = 0; k < stack.n; k++)
+			seen |= l->mark[stack.at[k]] ^ HIDDEN;
+		l->keep[i] = !(seen & IGNORED) && (seen & FOCUSED) && (seen & HIDDEN);
+	}
+	stack_reader_release(&reader);
+}
+
+static bool is_to_keep(struct profile *v, unsigned long i, void *keep)
+{
 	(void)v;
-	for (uint32_t k = 0; k < stack.n; k++)
-		seen |= b->mark[stack.at[k]] ^ HIDDEN;
-	return !(seen & IGNORED) && (seen & FOCUSED) && (seen & HIDDEN);
+	return ((const uint8_t *)keep)[i];
+}
+
+static void keep_by_name(struct profile *v, const uint8_t *mark)
+{
+	AUTO(freep) uint8_t *keep = mem_new(v->nsamples, 1);
+	struct looking l = { .v = v, .mark = mark, .keep = keep };
+
+	l.width = v->nsamples < PARALLEL ? 1 : par_width();
+	par_run(l.width, look_at_stacks, &l);
+	keep_samples(v, is_to_keep, keep);
 }
 
 static bool has_stack(struct profile *v, unsigned long i, void *ctx)
@@ -147,9 +180,7 @@ static void filter_by_name(struct profile *v, struct filters *f, struct notify *
 		own_locations(v);
 	for (uint32_t i = 0; i < v->nlocations; i++)
 		mark[i] = judge(v, &b, f, &v->locations[i]);
-	stack_reader_init(&b.reader, v);
-	keep_samples(v, keep_by_name, &b);
-	stack_reader_release(&b.reader);
+	keep_by_name(v, mark);
 	if (b.any_hidden)
 		hide_locations(v, mark);
 	warn_unless(!f->focus.re || b.focused, "Focus", notify);

@@ -40,24 +40,40 @@ void page_safe(struct out *o, struct str s)
 	out_release(&visible);
 }
 
+/* A line, whose tabs stay. */
+static void put_cells(struct out *o, struct str line)
+{
+	struct str cell;
+	bool first = true;
+
+	while (str_split(&line, '\t', &cell)) {
+		out_text(o, first ? "" : "\t");
+		first = false;
+		page_safe(o, cell);
+	}
+	out_char(o, '\n');
+}
+
 /* Whole lines, or the last one, which need not end. */
 static void put_lines(struct out *o, struct str text)
 {
-	struct str line, cell;
+	const char *plain = text.p; /* lines from here on go as they are */
+	struct str line = text;
 
 	if (text.n == 0)
 		return;
 	text.n -= text.p[text.n - 1] == '\n';
 	while (str_split(&text, '\n', &line)) {
-		bool first = true;
-
-		while (str_split(&line, '\t', &cell)) {
-			out_text(o, first ? "" : "\t");
-			first = false;
-			page_safe(o, cell);
-		}
-		out_char(o, '\n');
+		if (line.n <= SHOWN && xml_is_plain_line(line))
+			continue;
+		out_bytes(o, plain, (size_t)(line.p - plain));
+		put_cells(o, line);
+		plain = line.p + line.n + 1;
 	}
+	if (plain > line.p)
+		return; /* the last one was none of those */
+	out_bytes(o, plain, (size_t)(line.p + line.n - plain));
+	out_char(o, '\n');
 }
 
 void page_text_begin(struct lines *l, struct out *to, size_t most)
