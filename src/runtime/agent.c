@@ -35,7 +35,6 @@
 static const uint64_t ms = 1000000;
 enum {
 	STACK = 256 << 10,
-	POLL_MS = 100,  /* between two looks at the CPU samples */
 	GONE_MS = 200,  /* between two questions whether a caller is still there */
 	DRAIN_MS = 700, /* for clients to take their answers when we end */
 	STOP_MS = 950,  /* for the agent to end */
@@ -268,8 +267,7 @@ static void poll_cpu(void)
 
 	if (!sonde__job_needs_polling() || now < agent.next_poll)
 		return;
-	sonde__cpu_poll();
-	agent.next_poll = now + POLL_MS * ms;
+	agent.next_poll = now + sonde__cpu_poll();
 }
 
 static void account(void)
@@ -291,6 +289,9 @@ static void look_around(void)
 	uint64_t now = sonde__now();
 
 	if (atomic_exchange(&agent.look, false)) {
+		/* What was seen so far was seen in what was loaded so far. */
+		agent.next_poll = 0;
+		poll_cpu();
 		agent.pause = LOOK_FIRST_MS * ms;
 		agent.forked = false;
 	} else if (now < agent.next_look) {

@@ -39,11 +39,12 @@ enum {
 	RING_BYTES = 128 << 10,
 	RINGS_MAX = 256 << 20, /* bytes of all rings */
 	COUNTS_MAX = 32 << 20, /* of rows: two million */
-	SCAN_EVERY = 10,       /* polls */
-	WATCH_EVERY = 10,      /* polls */
-	BUDGET = 100,          /* one part in so many of the CPU time may be ours */
-	TAIL_NS = 20000000,    /* of a thread's time that may be without ticks at the end */
-	LONGEST = 1 << 18,     /* cycles; who takes longer was not running all the time */
+	POLL_TICKS = 50,       /* that a ring has until the next poll: less than half of it */
+	POLL_MIN_MS = 100,
+	POLL_MAX_MS = 500,
+	BUDGET = 100,       /* one part in so many of the CPU time may be ours */
+	TAIL_NS = 20000000, /* of a thread's time that may be without ticks at the end */
+	LONGEST = 1 << 18,  /* cycles; who takes longer was not running all the time */
 };
 
 static const uint64_t SECOND = 1000000000;
@@ -61,7 +62,7 @@ static struct sonde__lock lock;
 static unsigned last_profile = FIRST_PROFILE - 1;
 static bool active;
 static unsigned asked_hz;
-static unsigned polls;
+static uint64_t next_watch;
 static struct sonde__buf counts; /* rows */
 static struct sonde__index by_stack;
 static struct {
@@ -573,25 +574,41 @@ static void check_host(void)
 		break_off(why);
 }
 
-void sonde__cpu_poll(void)
+/* Once a second: what costs more than a look. */
+static void watch_all(unsigned profile)
 {
-	unsigned profile = atomic_load(&running);
 	int failed;
 
-	if (!sonde__trylock(&lock))
+	if (sonde__now() < next_watch || !atomic_load(&running))
 		return;
+	next_watch = sonde__now() + SECOND;
+	look_at_ourselves();
+	sonde__threads_scan();
+	arm_all(profile, &failed);
+}
+
+/* Often enough for the rings; each time a sleeping processor wakes up. */
+static uint64_t pause_between_polls(void)
+{
+	uint64_t ms = POLL_TICKS * atomic_load(&period) / 1000000;
+
+	ms = ms < POLL_MAX_MS ? ms : POLL_MAX_MS;
+	return (ms > POLL_MIN_MS ? ms : POLL_MIN_MS) * 1000000;
+}
+
+uint64_t sonde__cpu_poll(void)
+{
+	unsigned profile = atomic_load(&running);
+
+	if (!sonde__trylock(&lock))
+		return POLL_MIN_MS * 1000000;
 	if (active && profile) {
 		check_host();
 		drain_all();
-		polls++;
-		if (polls % WATCH_EVERY == 0 && atomic_load(&running))
-			look_at_ourselves();
-		if (polls % SCAN_EVERY == 0 && atomic_load(&running)) {
-			sonde__threads_scan();
-			arm_all(profile, &failed);
-		}
+		watch_all(profile);
 	}
 	sonde__unlock(&lock);
+	return pause_between_polls();
 }
 
 static int refuse(const char *why)
@@ -609,7 +626,7 @@ static int begin_profile(unsigned hz)
 	atomic_store(&lost, 0);
 	atomic_store(&fine, sonde__perf_allowed());
 	asked_hz = hz;
-	polls = 0;
+	next_watch = sonde__now() + SECOND;
 	sonde__buf_release(&counts);
 	sonde__index_release(&by_stack);
 	counts.max = COUNTS_MAX;

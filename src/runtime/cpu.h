@@ -32,12 +32,12 @@ struct sonde__cpu_row {
 /*
  * sonde__cpu_start() arms a timer per thread, 'hz' times per second of its CPU time.  0, -EBUSY
  * when a profile is running, -ENOTSUP and a reason by sonde__why_off(), -ENOMEM.
- * sonde__cpu_poll() moves samples from the rings to the table: the agent calls it ten times a
- * second.  sonde__cpu_stop() disarms, waits for late ticks, and gives the rows as
+ * sonde__cpu_poll() moves samples from the rings to the table; the agent is to call it again after
+ * as many ns as it says.  sonde__cpu_stop() disarms, waits for late ticks, and gives the rows as
  * sonde__heap_snapshot() does; '*hz' is what was used.
  */
 int sonde__cpu_start(unsigned hz);
-void sonde__cpu_poll(void);
+uint64_t sonde__cpu_poll(void);
 struct sonde__cpu_row *sonde__cpu_stop(size_t *n, size_t *mapped, unsigned *hz);
 
 /* Puts our handler of SIGPROF in place; why it cannot be there, NULL if it is. */
