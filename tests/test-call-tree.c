@@ -23,11 +23,11 @@
 
 #include <cmocka.h>
 
-enum { MOST = 400, HUGE = 6000, DEEPEST = 10, NAMES = 3 };
+enum { MOST = 400, HUGE = 6000, DEEPEST = 10, TAGS = 2, NAMES = 3, INLINED = 70 };
 
 /* Stacks as text, "a;b;a", and what each is worth. */
 struct stacks_text {
-	char text[HUGE][2 * DEEPEST + 1];
+	char text[HUGE][2 * (DEEPEST + TAGS) + 1];
 	int value[HUGE];
 	size_t n;
 };
@@ -63,9 +63,8 @@ struct fixture {
 	struct call_tree t;
 };
 
-static void plant(struct fixture *f, const struct stacks_text *s, double narrowest)
+static void parse(struct fixture *f, const struct stacks_text *s)
 {
-	struct config cfg;
 	struct err err = { "" };
 	struct out o;
 
@@ -75,10 +74,24 @@ static void plant(struct fixture *f, const struct stacks_text *s, double narrowe
 	if (folded_parse(out_view(&o), &f->p, &err))
 		fail_msg("%s", err.msg);
 	out_release(&o);
-	config_init(&cfg);
-	if (report_new(&f->r, f->p, REPORT_FLAME, NULL, &cfg, NULL, &err))
+}
+
+static void grow(struct fixture *f, const struct config *cfg, double narrowest)
+{
+	struct err err = { "" };
+
+	if (report_new(&f->r, f->p, REPORT_FLAME, NULL, cfg, NULL, &err))
 		fail_msg("%s", err.msg);
 	call_tree_init(&f->t, f->r, narrowest);
+}
+
+static void plant(struct fixture *f, const struct stacks_text *s, double narrowest)
+{
+	struct config cfg;
+
+	config_init(&cfg);
+	parse(f, s);
+	grow(f, &cfg, narrowest);
 }
 
 static void fell(struct fixture *f)
@@ -164,7 +177,7 @@ static void every_frame_is_worth_the_stacks_that_begin_with_it(void **state)
 		struct stacks_text s;
 		struct call_frames all;
 		struct fixture f;
-		char path[2 * DEEPEST + 2];
+		char path[2 * (DEEPEST + TAGS) + 2];
 
 		make_stacks(&s, seed, seed * 20);
 		plant(&f, &s, 0);
@@ -337,7 +350,7 @@ static void assert_turned(const struct fixture *f, const struct call_tree *t,
 			  const struct stacks_text *s)
 {
 	struct call_frames all;
-	char path[2 * DEEPEST + 2];
+	char path[2 * (DEEPEST + TAGS) + 2];
 
 	show_all(t, call_tree_root(t), &all);
 	assert_true(all.n > 2);
@@ -368,6 +381,111 @@ static void callers_and_callees_count_a_stack_once(void **state)
 		call_tree_release(&callers);
 		call_tree_release(&callees);
 		free(hit);
+		fell(&f);
+	}
+}
+
+/* Labels by how deep a stack is: equal ones have the same. */
+static void label_stacks(struct profile *p)
+{
+	struct label *labels = xarena(&p->arena, 2 * p->nsamples, sizeof(*labels));
+
+	for (size_t i = 0; i < p->nsamples; i++) {
+		struct sample *s = sample_at(p, i);
+		char text[2] = { (char)('a' + s->depth % NAMES),
+				 (char)('a' + s->depth / NAMES % NAMES) };
+
+		for (uint32_t k = 0; k < 2; k++)
+			labels[2 * i + k] = (struct label){
+				.key = profile_intern_copy(p, k ? STR("l") : STR("r")),
+				.str = profile_intern_copy(p, (struct str){ &text[k], 1 }),
+				.unit = NONE
+			};
+		s->label = 2 * i;
+		s->nlabels = 2;
+	}
+	p->labels = labels;
+	p->nlabels = 2 * p->nsamples;
+}
+
+static void put_labels_around(struct stacks_text *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		char stack[sizeof(s->text[0])];
+		size_t depth = (strlen(s->text[i]) + 1) / 2;
+
+		snprintf(stack, sizeof(stack), "%s", s->text[i]);
+		snprintf(s->text[i], sizeof(s->text[i]), "%c;%.*s;%c", (int)('a' + depth % NAMES),
+			 2 * DEEPEST - 1, stack, (int)('a' + depth / NAMES % NAMES));
+	}
+}
+
+static void labels_are_frames_like_others(void **state)
+{
+	struct config cfg;
+
+	(void)state;
+	config_init(&cfg);
+	cfg.tagroot = "r";
+	cfg.tagleaf = "l";
+	for (uint32_t seed = 1; seed <= 10; seed++) {
+		struct stacks_text s, turned;
+		struct call_tree callers, callees;
+		struct fixture f;
+		uint8_t *hit;
+
+		make_stacks(&s, seed, 150);
+		parse(&f, &s);
+		label_stacks(f.p);
+		grow(&f, &cfg, 0);
+		put_labels_around(&s);
+		assert_turned(&f, &f.t, &s);
+		hit = hits_of(&f, 'b');
+		call_tree_around(&f.t, hit, &callers, &callees);
+		turn_stacks(&s, 'b', true, &turned);
+		assert_turned(&f, &callers, &turned);
+		turn_stacks(&s, 'b', false, &turned);
+		assert_turned(&f, &callees, &turned);
+		call_tree_release(&callers);
+		call_tree_release(&callees);
+		free(hit);
+		fell(&f);
+	}
+}
+
+/* Gives location 'l' that many lines more, all of its own function. */
+static void inline_calls(struct profile *p, struct location *l, uint32_t n)
+{
+	struct line *lines = xarena(&p->arena, p->nlines + n + 1, sizeof(*lines));
+
+	memcpy(lines, p->lines, p->nlines * sizeof(*lines));
+	for (uint32_t i = 0; i <= n; i++)
+		lines[p->nlines + i] = p->lines[l->line];
+	l->line = p->nlines;
+	l->nlines = n + 1;
+	p->lines = lines;
+	p->nlines += n + 1;
+}
+
+static void all_frames_of_a_location_but_one_are_inlined(void **state)
+{
+	struct stacks_text s = { .n = 1, .text = { "a;b;c" }, .value = { 5 } };
+
+	(void)state;
+	for (uint32_t n = 1; n <= INLINED; n++) {
+		struct call_frames all;
+		struct config cfg;
+		struct fixture f;
+
+		config_init(&cfg);
+		parse(&f, &s);
+		inline_calls(f.p, &f.p->locations[f.p->stacks[1]], n); /* "b" */
+		grow(&f, &cfg, 0);
+		show_all(&f.t, call_tree_root(&f.t), &all);
+		assert_int_equal(all.n, 4 + n);
+		for (size_t i = 1; i < all.n; i++)
+			assert_int_equal(all.at[i].inlined, i > 2 && i < all.n - 1);
+		free(all.at);
 		fell(&f);
 	}
 }
@@ -520,6 +638,8 @@ int main(void)
 		cmocka_unit_test(a_tree_that_is_not_looked_into_shows_the_same_wide_frames),
 		cmocka_unit_test(any_frame_can_be_on_top),
 		cmocka_unit_test(callers_and_callees_count_a_stack_once),
+		cmocka_unit_test(labels_are_frames_like_others),
+		cmocka_unit_test(all_frames_of_a_location_but_one_are_inlined),
 		cmocka_unit_test(what_is_found_is_counted_once),
 		cmocka_unit_test(an_order_serves_stacks_of_other_values),
 		cmocka_unit_test(another_profile_has_another_order),

@@ -220,7 +220,7 @@ void nodes_init(struct nodes *n, struct profile *p, const struct node_options *o
 	for (uint32_t i = 0; i < p->nlocations; i++) {
 		n->first[i] = frames;
 		add_frames(&m, &p->locations[i], &frames);
-		n->lead[i] = frames - n->first[i] ? n->frame[n->first[i]] : 0;
+		n->lead[i] = frames - n->first[i] ? n->frame[n->first[i]] : NONE;
 		if (frames - n->first[i] > 1)
 			n->lead[i] |= NODE_MANY;
 	}

@@ -42,12 +42,18 @@ struct nodes {
 
 	uint32_t *first;  /* per location: its first frame, none if it is hidden; one more */
 	uint32_t *frame;  /* the node of each frame, innermost line first */
-	uint32_t *lead;   /* per location: the node of its first frame, and NODE_MANY */
+	uint32_t *lead;   /* per location: the node of its first frame, and NODE_MANY; or NONE */
 	uint8_t *inlined; /* per node: a frame that is not the outermost of its location has it */
 };
 
 /* In nodes.lead: there are more frames. */
 #define NODE_MANY 0x80000000u
+
+/* Of a location, by its lead: there is one frame, whose node is the lead. */
+static inline bool node_is_single(uint32_t lead)
+{
+	return !(lead & NODE_MANY);
+}
 
 /* From granularity, noinlines, showcolumns and the paths.  False for an unknown granularity. */
 bool node_options_init(struct node_options *o, const struct config *cfg);

@@ -19,7 +19,6 @@
 
 /* What samples with the same labels have in common. */
 struct tag_set {
-	size_t sample; /* the first of them */
 	uint32_t label;
 	uint32_t nnumbers;
 	size_t numbers; /* the first among those of all sets */
@@ -27,62 +26,33 @@ struct tag_set {
 
 /* The labels of all samples, each set of them read once. */
 struct tag_sets {
-	const struct profile *p;
 	uint32_t *of; /* per sample: its set, or NONE if no tag comes from it */
 	struct tag_set *at;
 	size_t n, cap;
 	struct sample_number *numbers;
 	size_t nnumbers, cap_numbers;
-	struct table index;
+	struct label_sets index;
 };
 
-static uint64_t hash_labels(const struct profile *p, size_t sample)
+static void add_set(struct tag_sets *sets, const struct tag_list *list)
 {
-	const struct sample *s = sample_at(p, sample);
-
-	return labels_hash(p->labels + s->label, s->nlabels, s->nlabels);
-}
-
-static bool same_labels(const struct profile *p, size_t a, size_t b)
-{
-	const struct sample *x = sample_at(p, a), *y = sample_at(p, b);
-
-	return x->nlabels == y->nlabels &&
-	       (x->label == y->label ||
-		labels_same(p->labels + x->label, p->labels + y->label, x->nlabels));
-}
-
-static uint64_t rehash_set(uint32_t i, const void *ctx)
-{
-	const struct tag_sets *sets = ctx;
-
-	return hash_labels(sets->p, sets->at[i].sample);
-}
-
-static uint32_t add_set(struct tag_sets *sets, size_t sample, const struct tag_list *list)
-{
-	struct tag_set set = { sample, list->label, list->nnumbers, sets->nnumbers };
+	struct tag_set set = { list->label, list->nnumbers, sets->nnumbers };
 
 	for (uint32_t i = 0; i < list->nnumbers; i++)
 		vec_push(sets->numbers, sets->nnumbers, sets->cap_numbers, list->numbers[i]);
 	vec_push(sets->at, sets->n, sets->cap, set);
-	return (uint32_t)sets->n - 1;
 }
 
 static uint32_t set_of(struct tag_sets *sets, size_t sample, struct sample_tags *st,
 		       struct profile *p, const struct tag_options *o)
 {
-	struct probe at;
+	uint32_t set = label_sets_find(&sets->index, sample);
 
-	table_reserve(&sets->index, rehash_set, sets);
-	at = table_probe(&sets->index, hash_labels(p, sample));
-	while (table_next(&sets->index, &at)) {
-		if (same_labels(p, sets->at[at.value].sample, sample))
-			return at.value;
+	if (set == sets->n) {
+		tags_read(st, p, sample_at(p, sample), o);
+		add_set(sets, &st->list);
 	}
-	tags_read(st, p, sample_at(p, sample), o);
-	table_put(&sets->index, &at, (uint32_t)sets->n);
-	return add_set(sets, sample, &st->list);
+	return set;
 }
 
 static void tag_sets_init(struct tag_sets *sets, struct profile *p, const struct selection *s,
@@ -90,8 +60,8 @@ static void tag_sets_init(struct tag_sets *sets, struct profile *p, const struct
 {
 	struct sample_tags st;
 
-	*sets = (struct tag_sets){ .p = p, .of = mem_new(p->nsamples, sizeof(*sets->of)) };
-	table_init(&sets->index, 0);
+	*sets = (struct tag_sets){ .of = mem_new(p->nsamples, sizeof(*sets->of)) };
+	label_sets_init(&sets->index, p);
 	sample_tags_init(&st);
 	for (size_t i = 0; i < p->nsamples; i++) {
 		bool counts = selected_value(s, p, i) || selected_divisor(s, p, i);
@@ -111,7 +81,7 @@ static void tag_sets_release(struct tag_sets *sets)
 	free(sets->of);
 	free(sets->at);
 	free(sets->numbers);
-	table_release(&sets->index);
+	label_sets_release(&sets->index);
 }
 
 /* ------------------------------------------------------------------ all samples */

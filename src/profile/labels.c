@@ -134,3 +134,55 @@ bool labels_same(const struct label *a, const struct label *b, size_t n)
 	}
 	return true;
 }
+
+/* ------------------------------------------------------------------ sets */
+
+static uint64_t hash_of(const struct profile *p, size_t sample)
+{
+	const struct sample *s = sample_at(p, sample);
+
+	return labels_hash(p->labels + s->label, s->nlabels, s->nlabels);
+}
+
+static bool same_labels(const struct profile *p, size_t a, size_t b)
+{
+	const struct sample *x = sample_at(p, a), *y = sample_at(p, b);
+
+	return x->nlabels == y->nlabels &&
+	       (x->label == y->label ||
+		labels_same(p->labels + x->label, p->labels + y->label, x->nlabels));
+}
+
+static uint64_t rehash(uint32_t i, const void *ctx)
+{
+	const struct label_sets *s = ctx;
+
+	return hash_of(s->p, s->sample[i]);
+}
+
+void label_sets_init(struct label_sets *s, const struct profile *p)
+{
+	*s = (struct label_sets){ .p = p };
+	table_init(&s->index, 0);
+}
+
+void label_sets_release(struct label_sets *s)
+{
+	free(s->sample);
+	table_release(&s->index);
+}
+
+uint32_t label_sets_find(struct label_sets *s, size_t sample)
+{
+	struct probe at;
+
+	table_reserve(&s->index, rehash, s);
+	at = table_probe(&s->index, hash_of(s->p, sample));
+	while (table_next(&s->index, &at)) {
+		if (same_labels(s->p, s->sample[at.value], sample))
+			return at.value;
+	}
+	table_put(&s->index, &at, (uint32_t)s->n);
+	vec_push(s->sample, s->n, s->cap, sample);
+	return (uint32_t)s->n - 1;
+}

@@ -6,6 +6,8 @@
 #ifndef PROFILE_LABELS_H
 #define PROFILE_LABELS_H
 
+#include "base/table.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +35,18 @@ bool label_is_string(const struct label *l);
 
 /* The same key and kind: such labels stand side by side, and print as one list. */
 bool label_same_key(const struct label *a, const struct label *b);
+
+/* Few sets of labels are on many samples: what comes from labels is made once for each of them. */
+struct label_sets {
+	const struct profile *p;
+	size_t *sample; /* per set: the first with it */
+	size_t n, cap;
+	struct table index; /* private */
+};
+
+void label_sets_init(struct label_sets *s, const struct profile *p);
+void label_sets_release(struct label_sets *s);
+/* The number of the set that a sample has.  One that is new is the last. */
+uint32_t label_sets_find(struct label_sets *s, size_t sample);
 
 #endif /* PROFILE_LABELS_H */

@@ -16,8 +16,8 @@
  */
 struct call_cursor {
 	const uint32_t *stack;
+	uint32_t depth; /* of that: what the view adds to its ends is not among it */
 	uint32_t sample, left, frames;
-	float width; /* about: whether to look into a frame */
 };
 
 /* Per location: whether one of its places is a 'hit'.  Freed by the caller. */
@@ -31,8 +31,8 @@ static inline uint32_t call_frames_of(const struct nodes *n, uint32_t location)
 static inline struct call_cursor call_cursor_at(const struct call_tree *t, uint32_t sample)
 {
 	const struct sample *s = sample_at(t->r->v, sample);
-	struct call_cursor c = { t->r->v->stacks + s->stack, sample, stack_depth(t->r->v, sample),
-				 0, 0 };
+	struct call_cursor c = { t->r->v->stacks + s->stack, s->depth, sample,
+				 t->nleaves + s->depth + t->nroots, 0 };
 
 	if (t->start) {
 		c.left = t->start[sample].left;
@@ -44,7 +44,9 @@ static inline struct call_cursor call_cursor_at(const struct call_tree *t, uint3
 static inline uint32_t call_location(const struct call_tree *t, const struct call_cursor *c,
 				     uint32_t k)
 {
-	return t->ends ? stack_location(t->r->v, c->sample, k) : c->stack[k];
+	if (k - t->nleaves < c->depth)
+		return c->stack[k - t->nleaves];
+	return stack_location(t->r->v, c->sample, k);
 }
 
 /* The next place towards the leaf, or NONE. */
@@ -53,10 +55,15 @@ static inline uint32_t call_step_down(const struct call_tree *t, struct call_cur
 	const struct nodes *n = &t->nodes;
 
 	while (c->frames == 0) {
+		uint32_t location;
+
 		if (c->left == 0)
 			return NONE;
 		c->left--;
-		c->frames = call_frames_of(n, call_location(t, c, c->left));
+		location = call_location(t, c, c->left);
+		if (node_is_single(n->lead[location]))
+			return n->lead[location];
+		c->frames = call_frames_of(n, location);
 	}
 	c->frames--;
 	return n->frame[n->first[call_location(t, c, c->left)] + c->frames];
@@ -65,7 +72,7 @@ static inline uint32_t call_step_down(const struct call_tree *t, struct call_cur
 /* The next place towards the root, or NONE. */
 static inline uint32_t call_step_up(const struct call_tree *t, struct call_cursor *c)
 {
-	uint32_t depth = stack_depth(t->r->v, c->sample);
+	uint32_t depth = t->nleaves + c->depth + t->nroots;
 	const struct nodes *n = &t->nodes;
 
 	while (c->left < depth && c->frames == call_frames_of(n, call_location(t, c, c->left))) {

@@ -41,6 +41,7 @@ struct ranges {
 struct crew {
 	struct call_tree *t;
 	struct call_cursor *cursors;
+	const float *widths;
 	double cutoff;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
@@ -57,6 +58,7 @@ struct sorter {
 	struct group *groups; /* of the range being split */
 	size_t ngroups, cap_groups;
 	struct ranges todo;
+	const float *widths; /* per sample: about, whether to look into a frame; or NULL */
 	double cutoff;
 };
 
@@ -110,10 +112,8 @@ static struct group *group_of(struct sorter *s, uint32_t place)
 /* Stacks are all over the memory: waiting for several at a time is quicker. */
 static void expect(const struct call_tree *t, const struct call_cursor *c)
 {
-	if (t->ends)
-		__builtin_prefetch(sample_at(t->r->v, c->sample));
-	if (c->frames == 0 && c->left > 0)
-		__builtin_prefetch(&c->stack[c->left - 1]);
+	if (c->frames == 0 && c->left > t->nleaves)
+		__builtin_prefetch(&c->stack[c->left - 1 - t->nleaves]);
 }
 
 /* Takes all stacks one step on.  How many of them have ended. */
@@ -136,7 +136,7 @@ static uint32_t find_groups(struct sorter *s, struct call_range r)
 		}
 		g = group_of(s, place);
 		g->n++;
-		g->width += (double)s->cursors[i].width;
+		g->width += s->widths ? (double)s->widths[s->cursors[i].sample] : 0;
 	}
 	return ended;
 }
@@ -228,13 +228,14 @@ static void split(struct sorter *s, struct call_range r)
 	uint32_t ended = find_groups(s, r);
 
 	arrange(s, r, ended);
-	distribute(s, r, ended);
+	if (s->ngroups + (ended > 0) > 1)
+		distribute(s, r, ended);
 	for (size_t i = s->ngroups; i-- > 0;) {
 		const struct group *g = &s->groups[i];
 		struct call_range below = { g->end - g->n, g->end, r.level + 1 };
 
 		s->slot[g->place] = 0;
-		if (g->width < s->cutoff)
+		if (s->widths && g->width < s->cutoff)
 			leave(s, below);
 		else if (g->n >= MANY)
 			hand_on(s->crew, below);
@@ -283,9 +284,11 @@ static void sort_range(struct sorter *s, struct call_range r)
 static void sort_some(int worker, void *ctx)
 {
 	struct crew *crew = ctx;
-	struct sorter s = {
-		.t = crew->t, .cursors = crew->cursors, .crew = crew, .cutoff = crew->cutoff
-	};
+	struct sorter s = { .t = crew->t,
+			    .cursors = crew->cursors,
+			    .crew = crew,
+			    .widths = crew->widths,
+			    .cutoff = crew->cutoff };
 	struct call_range r;
 
 	(void)worker;
@@ -303,10 +306,11 @@ static void sort_some(int worker, void *ctx)
 	free(s.todo.at);
 }
 
-void call_sort(struct call_tree *t, struct call_cursor *cursors, double cutoff)
+void call_sort(struct call_tree *t, struct call_cursor *cursors, const float *widths, double cutoff)
 {
 	struct crew crew = { .t = t,
 			     .cursors = cursors,
+			     .widths = widths,
 			     .cutoff = cutoff,
 			     .lock = PTHREAD_MUTEX_INITIALIZER,
 			     .changed = PTHREAD_COND_INITIALIZER };

@@ -11,8 +11,10 @@ struct call_tree;
 
 /*
  * call_sort() sorts the cursors of all stacks of the tree, and fills in how many frames neighbours
- * share.  Ranges that are worth less than 'cutoff' are not looked into: NONE.
+ * share.  Unless 'widths', which each sample has one of, is NULL: ranges that are worth less than
+ * 'cutoff' are not looked into: NONE.
  */
-void call_sort(struct call_tree *t, struct call_cursor *cursors, double cutoff);
+void call_sort(struct call_tree *t, struct call_cursor *cursors, const float *widths,
+	       double cutoff);
 
 #endif /* REPORT_CALL_SORT_H */

@@ -12,9 +12,10 @@
 #include "report/call-sort.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* How far ahead to look for what is going to be needed. */
-enum { AHEAD = 12 };
+/* How far ahead to look for what is going to be needed; frames whose bits are written at once. */
+enum { AHEAD = 12, MOST_AT_ONCE = 32 };
 
 /* Widths that are added up while sorting differ by less than this from what they are. */
 #define ROUNDING 1e-6
@@ -74,41 +75,50 @@ static void add_up(struct call_tree *t)
 
 /* ------------------------------------------------------------------ lengths and inlined calls */
 
-static bool has_inlined_calls(const struct call_tree *t)
+static bool has_inlined_calls(const struct nodes *n)
 {
 	bool any = false;
 
-	for (uint32_t i = 0; !t->upwards && !any && i < t->r->v->nlocations; i++)
-		any = t->nodes.lead[i] & NODE_MANY;
+	for (uint32_t i = 0; !any && i < n->p->nlocations; i++)
+		any = call_frames_of(n, i) > 1;
 	return any;
 }
 
-/* Frames from where the cursor stands on. */
-static uint32_t length_of(const struct call_tree *t, struct call_cursor c)
-{
-	uint32_t n = c.frames, begin = 0, end = c.left;
+/* A string of bits that grows. */
+struct marks {
+	uint64_t *words;
+	size_t n, cap;
+	uint64_t last; /* what is still to become a word, */
+	unsigned used; /* and how many bits of it */
+};
 
-	if (t->upwards) {
-		begin = c.left;
-		end = stack_depth(t->r->v, c.sample);
-		n = -c.frames;
-	}
-	for (uint32_t l = begin; l < end; l++)
-		n += call_frames_of(&t->nodes, call_location(t, &c, l));
-	return n;
+/* Adds 'n' bits, at most half a word. */
+static void push(struct marks *m, uint64_t bits, unsigned n)
+{
+	m->last |= bits << m->used;
+	m->used += n;
+	if (m->used < 64)
+		return;
+	m->used -= 64;
+	vec_push(m->words, m->n, m->cap, m->last);
+	m->last = bits >> (n - m->used);
 }
 
 /* All frames of a location but the outermost are calls that were inlined. */
-static void mark_inlined(struct call_tree *t, struct call_cursor c, uint32_t bit)
+static void push_frames(struct marks *m, uint32_t n)
 {
-	bit += c.frames;
-	for (uint32_t l = c.left; l-- > 0;) {
-		uint32_t n = call_frames_of(&t->nodes, call_location(t, &c, l));
+	uint64_t outermost = 1;
 
-		for (uint32_t k = 1; k < n; k++)
-			t->inlined[(bit + k) / 64] |= (uint64_t)1 << (bit + k) % 64;
-		bit += n;
+	for (; n > MOST_AT_ONCE; n -= MOST_AT_ONCE) {
+		push(m, (((uint64_t)1 << MOST_AT_ONCE) - 1) & ~outermost, MOST_AT_ONCE);
+		outermost = 0;
 	}
+	push(m, (((uint64_t)1 << n) - 1) & ~outermost, n);
+}
+
+static uint64_t position(const struct marks *m)
+{
+	return (uint64_t)m->n * 64 + m->used;
 }
 
 /* Stacks are measured before they are sorted, as they lie in memory, and by all processors. */
@@ -116,6 +126,7 @@ struct measuring {
 	struct call_tree *t;
 	const struct call_cursor *cursors;
 	int parts;
+	struct marks marks[PAR_MOST];
 };
 
 static uint32_t part_begin(const struct measuring *m, int part)
@@ -123,55 +134,60 @@ static uint32_t part_begin(const struct measuring *m, int part)
 	return (uint32_t)((uint64_t)m->t->n * (unsigned)part / (unsigned)m->parts);
 }
 
-static void measure_lengths(int part, void *ctx)
+static void measure_part(int part, void *ctx)
 {
-	const struct measuring *m = ctx;
+	struct measuring *m = ctx;
+	struct call_tree *t = m->t;
+	struct marks marks = { 0 };
 
-	for (uint32_t i = part_begin(m, part); i < part_begin(m, part + 1); i++)
-		m->t->length[m->cursors[i].sample] = length_of(m->t, m->cursors[i]);
-}
+	for (uint32_t i = part_begin(m, part); i < part_begin(m, part + 1); i++) {
+		const struct call_cursor *c = &m->cursors[i];
+		uint64_t begin = position(&marks);
 
-static void mark_part(int part, void *ctx)
-{
-	const struct measuring *m = ctx;
-
-	for (uint32_t i = part_begin(m, part); i < part_begin(m, part + 1); i++)
-		mark_inlined(m->t, m->cursors[i], m->t->bits[m->cursors[i].sample]);
-}
-
-/* Gives each stack its bits; parts have no word in common.  How many there are. */
-static uint64_t assign_bits(const struct measuring *m)
-{
-	uint64_t bit = 0;
-
-	for (int part = 0; part < m->parts; part++) {
-		bit = (bit + 63) / 64 * 64;
-		for (uint32_t i = part_begin(m, part); i < part_begin(m, part + 1); i++) {
-			m->t->bits[m->cursors[i].sample] = (uint32_t)bit;
-			bit += m->t->length[m->cursors[i].sample];
-		}
+		for (uint32_t l = c->left; l-- > 0;)
+			push_frames(&marks, call_frames_of(&t->nodes, call_location(t, c, l)));
+		t->length[c->sample] = (uint32_t)(position(&marks) - begin);
+		t->bits[c->sample] = (uint32_t)begin;
 	}
-	return bit;
+	vec_push(marks.words, marks.n, marks.cap, marks.last);
+	m->marks[part] = marks;
+}
+
+/* Makes one string of what the parts have; they have no word in common. */
+static void join_marks(struct measuring *m, size_t words)
+{
+	struct call_tree *t = m->t;
+	size_t at = 0;
+
+	t->inlined = mem_new(words, sizeof(*t->inlined));
+	for (int part = 0; part < m->parts; part++) {
+		const struct marks *marks = &m->marks[part];
+
+		memcpy(t->inlined + at, marks->words, marks->n * sizeof(*marks->words));
+		for (uint32_t i = part_begin(m, part); at && i < part_begin(m, part + 1); i++)
+			t->bits[m->cursors[i].sample] += (uint32_t)(at * 64);
+		at += marks->n;
+	}
 }
 
 static void measure(struct call_tree *t, const struct call_cursor *cursors)
 {
-	struct measuring m = { t, cursors, par_width() };
-	uint64_t bits;
+	struct measuring m = { .t = t, .cursors = cursors, .parts = par_width() };
+	size_t words = 0;
 
 	t->length = mem_new(t->r->v->nsamples, sizeof(*t->length));
-	par_run(m.parts, measure_lengths, &m);
-	if (!has_inlined_calls(t))
-		return;
 	t->bits = mem_new(t->r->v->nsamples, sizeof(*t->bits));
-	bits = assign_bits(&m);
-	if (bits > UINT32_MAX) { /* 16 GB of stacks: then it is not said of any */
+	par_run(m.parts, measure_part, &m);
+	for (int part = 0; part < m.parts; part++)
+		words += m.marks[part].n;
+	if (words <= UINT32_MAX / 64 && has_inlined_calls(&t->nodes)) {
+		join_marks(&m, words);
+	} else { /* none, or 16 GB of stacks: then it is not said of any */
 		free(t->bits);
 		t->bits = NULL;
-		return;
 	}
-	t->inlined = mem_zeroed(bits / 64 + 1, sizeof(*t->inlined));
-	par_run(m.parts, mark_part, &m);
+	for (int part = 0; part < m.parts; part++)
+		free(m.marks[part].words);
 }
 
 /* What was measured, in the order of the stacks. */
@@ -198,12 +214,13 @@ static void reorder(struct call_tree *t, const struct call_cursor *cursors)
 /* ------------------------------------------------------------------ the whole */
 
 /* Takes over the cursors. */
-static void build(struct call_tree *t, struct call_cursor *cursors, double cutoff)
+static void build(struct call_tree *t, struct call_cursor *cursors, const float *widths,
+		  double cutoff)
 {
 	t->shared = mem_zeroed((size_t)t->n + 1, sizeof(*t->shared));
 	if (!t->length)
 		measure(t, cursors);
-	call_sort(t, cursors, cutoff);
+	call_sort(t, cursors, widths, cutoff);
 	reorder(t, cursors);
 	free(cursors);
 }
@@ -218,7 +235,8 @@ static void begin(struct call_tree *t, struct report *r)
 	no.trim = true;
 	nodes_init(&t->nodes, r->v, &no);
 	t->nsamples_before = v->origin ? v->origin->nsamples : v->nsamples;
-	t->ends = v->ends;
+	t->nleaves = v->nleaves;
+	t->nroots = v->nroots;
 	t->has_base = selection_has_base(v);
 	t->compared = t->has_base;
 }
@@ -237,6 +255,7 @@ void call_tree_init(struct call_tree *t, struct report *r, double narrowest)
 {
 	const struct profile *v = r->v;
 	struct call_cursor *cursors = mem_new(v->nsamples, sizeof(*cursors));
+	float *widths = mem_new(v->nsamples, sizeof(*widths));
 	double width = 0;
 
 	begin(t, r);
@@ -244,10 +263,11 @@ void call_tree_init(struct call_tree *t, struct report *r, double narrowest)
 		if (!counts(t, i))
 			continue;
 		width += width_of(t, (uint32_t)i);
-		cursors[t->n] = call_cursor_at(t, (uint32_t)i);
-		cursors[t->n++].width = (float)width_of(t, (uint32_t)i);
+		cursors[t->n++] = call_cursor_at(t, (uint32_t)i);
+		widths[i] = (float)width_of(t, (uint32_t)i);
 	}
-	build(t, cursors, width * narrowest * (1 - ROUNDING));
+	build(t, cursors, widths, width * narrowest * (1 - ROUNDING));
+	free(widths);
 	add_up(t);
 }
 
@@ -273,7 +293,7 @@ static struct call_order *order_new(const struct call_tree *t)
 		if (has_value(v, i))
 			cursors[all.n++] = call_cursor_at(&all, (uint32_t)i);
 	}
-	build(&all, cursors, 0);
+	build(&all, cursors, NULL, 0);
 	*o = (struct call_order){ .users = 1,
 				  .nsamples = v->nsamples,
 				  .nplaces = t->nodes.n,
@@ -482,7 +502,7 @@ static void build_found(struct call_tree *t, const struct search *s)
 		if (s->found[i])
 			cursors[t->n++] = call_cursor_at(t, i);
 	}
-	build(t, cursors, 0);
+	build(t, cursors, NULL, 0);
 	add_up(t);
 }
 

@@ -77,7 +77,7 @@ struct call_tree {
 	uint32_t *bits; /* per stack: its first bit among 'inlined'; NULL if no call was inlined */
 	uint64_t *inlined;                /* a bit per frame */
 	struct call_order *order;         /* whose that is, and the arrays if all count; or NULL */
-	bool ends;                        /* the view adds to stacks: profile/stack.h */
+	uint32_t nleaves, nroots;         /* what the view adds to stacks: profile/stack.h */
 	bool shares_nodes, shares_bits;   /* with another tree, which outlives it */
 	bool compared;                    /* some values are negative, or samples are of a base */
 	bool has_base;                    /* the base's samples can be told apart: 'less' is it */

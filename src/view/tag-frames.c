@@ -153,15 +153,26 @@ static void add_frames(struct maker *m, const struct keys *roots, const struct k
 	struct profile *v = m->v;
 	size_t extra = roots->n + leaves->n;
 
-	v->ends = xarena(&v->arena, profile_rows(v) * extra, sizeof(*v->ends));
-	v->nleaves = (uint32_t)leaves->n;
-	v->nroots = (uint32_t)roots->n;
-	for (size_t i = 0; i < v->nsamples; i++) {
-		uint32_t *to = v->ends + sample_row(v, i) * extra;
+	uint32_t *ends = xarena(&v->arena, profile_rows(v) * extra, sizeof(*ends));
+	struct label_sets sets;
 
+	label_sets_init(&sets, v);
+	for (size_t i = 0; i < v->nsamples; i++) {
+		uint32_t *to = ends + sample_row(v, i) * extra;
+		uint32_t set = label_sets_find(&sets, i);
+		size_t first = sets.sample[set];
+
+		if (first != i) {
+			memcpy(to, ends + sample_row(v, first) * extra, extra * sizeof(*to));
+			continue;
+		}
 		*root_found |= put_frames(m, sample_at(v, i), roots, to + leaves->n);
 		*leaf_found |= put_frames(m, sample_at(v, i), leaves, to);
 	}
+	label_sets_release(&sets);
+	v->ends = ends;
+	v->nleaves = (uint32_t)leaves->n;
+	v->nroots = (uint32_t)roots->n;
 }
 
 void tag_frames_add(struct profile *v, struct str roots, struct str leaves, struct unit_target unit,
