@@ -15,6 +15,7 @@
 #include "base/xalloc.h"
 #include "graph/inline.h"
 #include "graph/node-names.h"
+#include "graph/outline.h"
 #include "graph/sort.h"
 #include "graph/tree.h"
 #include "profile/profile.h"
@@ -45,9 +46,10 @@ struct trimmer {
 	struct graph *g;
 	const struct graph_options *o;
 	struct nodes nodes;
-	uint8_t *about;    /* per node, if it is about some */
-	uint8_t *kept;     /* per node, once something was left out; NULL before */
-	uint64_t *inlined; /* per location, as walk_nodes() returned them */
+	struct outline outline; /* of pictures */
+	uint8_t *about;         /* per node, if it is about some */
+	uint8_t *kept;          /* per node, once something was left out; NULL before */
+	uint64_t *inlined;      /* per location, as walk_nodes() returned them */
 	int64_t node_cutoff, edge_cutoff;
 	bool has_tags;
 };
@@ -175,7 +177,8 @@ static void find_edges(struct trimmer *t)
 	g->nedges = 0;
 	if (t->about)
 		g->edges = walk_around(&t->nodes, &t->o->selection, t->about, &g->nedges);
-	else if (any)
+	else if (any && !(t->o->visual && outline_edges(&t->outline, &t->nodes, &t->o->selection,
+							t->kept, &g->edges, &g->nedges)))
 		g->edges = walk_edges(&t->nodes, &t->o->selection, t->kept, wanted, &g->nedges);
 	index_edges(g);
 }
@@ -258,7 +261,7 @@ static void collect_tags(struct trimmer *t, uint32_t n)
 	wanted = mem_zeroed(g->nnodes, 1);
 	for (uint32_t i = 0; i < n && i < g->n; i++)
 		wanted[g->order[i]] = 1;
-	tags_walk(&g->tags, &t->nodes, &t->o->selection, &t->o->tags, wanted);
+	tags_walk(&g->tags, &t->nodes, &t->o->selection, &t->o->tags, wanted, &t->outline);
 }
 
 static uint32_t *count_tags(const struct trimmer *t)
@@ -425,6 +428,7 @@ struct graph *graph_new(struct profile *p, const struct graph_options *o)
 		build_graph(&t);
 	trim(&t);
 	nodes_release(&t.nodes);
+	outline_release(&t.outline);
 	free(t.about);
 	free(t.kept);
 	free(t.inlined);

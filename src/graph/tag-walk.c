@@ -10,6 +10,7 @@
 
 #include "base/par.h"
 #include "base/xalloc.h"
+#include "graph/outline.h"
 #include "profile/labels.h"
 #include "profile/stack.h"
 
@@ -55,6 +56,11 @@ static uint32_t set_of(struct tag_sets *sets, size_t sample, struct sample_tags 
 	return set;
 }
 
+static bool counts(const struct selection *s, const struct profile *p, size_t sample)
+{
+	return selected_value(s, p, sample) || selected_divisor(s, p, sample);
+}
+
 static void tag_sets_init(struct tag_sets *sets, struct profile *p, const struct selection *s,
 			  const struct tag_options *o)
 {
@@ -64,10 +70,9 @@ static void tag_sets_init(struct tag_sets *sets, struct profile *p, const struct
 	label_sets_init(&sets->index, p);
 	sample_tags_init(&st);
 	for (size_t i = 0; i < p->nsamples; i++) {
-		bool counts = selected_value(s, p, i) || selected_divisor(s, p, i);
 		uint32_t set = NONE;
 
-		if (counts && sample_at(p, i)->nlabels)
+		if (counts(s, p, i) && sample_at(p, i)->nlabels)
 			set = set_of(sets, i, &st, p, o);
 		if (set != NONE && !sets->at[set].label && !sets->at[set].nnumbers)
 			set = NONE;
@@ -93,7 +98,8 @@ struct tag_walk {
 	const struct selection *s;
 	const struct tag_sets *sets;
 	const uint8_t *wanted;
-	uint8_t *picked; /* per location: a frame of it is wanted */
+	const struct outline *outline; /* or NULL */
+	uint8_t *picked;               /* per location: a frame of it is wanted */
 	int width;
 	struct tags *tags; /* per thread */
 };
@@ -107,25 +113,33 @@ struct tagged {
 	uint32_t number;
 };
 
+static void add_node(const struct tag_walk *walk, uint32_t node, const struct tagged *s)
+{
+	if (!walk->wanted[node] || s->stamps[node] == s->number)
+		return;
+	s->stamps[node] = s->number;
+	tags_add(s->to, node, &s->list, s->w, s->d, false);
+}
+
+static void add_leaf(const struct tag_walk *walk, uint32_t leaf, const struct tagged *s)
+{
+	if (leaf != NONE && walk->wanted[leaf])
+		tags_add(s->to, leaf, &s->list, s->w, s->d, true);
+}
+
 static void add_location(const struct tag_walk *walk, uint32_t location, const struct tagged *s)
 {
 	const struct nodes *n = walk->n;
 
-	for (uint32_t f = n->first[location + 1]; f-- > n->first[location];) {
-		uint32_t node = n->frame[f];
-
-		if (!walk->wanted[node] || s->stamps[node] == s->number)
-			continue;
-		s->stamps[node] = s->number;
-		tags_add(s->to, node, &s->list, s->w, s->d, false);
-	}
+	for (uint32_t f = n->first[location + 1]; f-- > n->first[location];)
+		add_node(walk, n->frame[f], s);
 }
 
 /* From the root down, as tags have the order of their first appearance. */
 static void add_stack(const struct tag_walk *walk, struct stack_list list, const struct tagged *s)
 {
 	const uint32_t *stack = list.at;
-	uint32_t picked[PICK], leaf;
+	uint32_t picked[PICK];
 
 	for (uint32_t end = list.n; end > 0;) {
 		uint32_t begin = end > PICK ? end - PICK : 0, n = 0;
@@ -138,9 +152,29 @@ static void add_stack(const struct tag_walk *walk, struct stack_list list, const
 			add_location(walk, picked[n], s);
 		end = begin;
 	}
-	leaf = list.n ? walk->n->lead[stack[0]] & ~NODE_MANY : NONE;
-	if (leaf != NONE && walk->wanted[leaf])
-		tags_add(s->to, leaf, &s->list, s->w, s->d, true);
+	add_leaf(walk, list.n ? walk->n->lead[stack[0]] & ~NODE_MANY : NONE, s);
+}
+
+/* Where the marks of the next sample begin. */
+static const uint16_t *pass_over(const uint16_t *mark)
+{
+	while (!outline_is_end(*mark))
+		mark++;
+	return mark + 1;
+}
+
+/* The same by marks. */
+static const uint16_t *add_outlined(const struct tag_walk *walk, const uint16_t *mark,
+				    const struct tagged *s)
+{
+	uint32_t node = NONE;
+
+	for (; !outline_is_end(*mark); mark++) {
+		node = walk->outline->node[*mark >> OUTLINE_SHIFT];
+		add_node(walk, node, s);
+	}
+	add_leaf(walk, *mark == OUTLINE_END_LEAF ? node : NONE, s);
+	return mark + 1;
 }
 
 static void walk_share(int share, void *ctx)
@@ -151,21 +185,29 @@ static void walk_share(int share, void *ctx)
 	size_t end = walk_begin(p, share + 1, walk->width);
 	struct tagged s = { .to = &walk->tags[share],
 			    .stamps = mem_zeroed(walk->n->n, sizeof(*s.stamps)) };
+	const uint16_t *marks = walk->outline ? walk->outline->shares[share].marks : NULL;
 	struct stack_reader reader;
 
 	stack_reader_init(&reader, p);
 	for (size_t i = walk_begin(p, share, walk->width); i < end; i++) {
 		const struct tag_set *set;
 
-		if (sets->of[i] == NONE)
+		if (!counts(walk->s, p, i))
 			continue;
+		if (sets->of[i] == NONE) {
+			marks = marks ? pass_over(marks) : NULL;
+			continue;
+		}
 		set = &sets->at[sets->of[i]];
 		s.list = (struct tag_list){ set->label, set->nnumbers,
 					    sets->numbers + set->numbers };
 		s.w = selected_value(walk->s, p, i);
 		s.d = selected_divisor(walk->s, p, i);
 		s.number = (uint32_t)i + 1;
-		add_stack(walk, stack_read(&reader, i), &s);
+		if (marks)
+			marks = add_outlined(walk, marks, &s);
+		else
+			add_stack(walk, stack_read(&reader, i), &s);
 	}
 	stack_reader_release(&reader);
 	free(s.stamps);
@@ -183,7 +225,7 @@ static void pick_locations(struct tag_walk *walk)
 }
 
 void tags_walk(struct tags *t, const struct nodes *n, const struct selection *s,
-	       const struct tag_options *o, const uint8_t *wanted)
+	       const struct tag_options *o, const uint8_t *wanted, const struct outline *outline)
 {
 	struct tags shares[PAR_MOST];
 	struct tag_sets sets;
@@ -191,9 +233,13 @@ void tags_walk(struct tags *t, const struct nodes *n, const struct selection *s,
 				 .s = s,
 				 .sets = &sets,
 				 .wanted = wanted,
+				 .outline =
+					 outline && outline->state == OUTLINE_DONE ? outline : NULL,
 				 .width = walk_width(n->p),
 				 .tags = shares };
 
+	if (walk.outline)
+		walk.width = outline->width;
 	tag_sets_init(&sets, n->p, s, o);
 	pick_locations(&walk);
 	for (int i = 0; i < walk.width; i++)

@@ -13,6 +13,7 @@
 #include "graph/walk.h"
 
 struct label_units;
+struct outline;
 
 struct tag_options {
 	const struct label_units *units;
@@ -72,9 +73,12 @@ void tags_add(struct tags *t, uint32_t node, const struct tag_list *list, int64_
 /* Adds all of 'from', in its order. */
 void tags_merge(struct tags *t, const struct tags *from);
 
-/* tags_walk() collects the tags of the nodes for which 'wanted' is not 0. */
+/*
+ * tags_walk() collects the tags of the nodes for which 'wanted' is not 0, by an outline that has
+ * them if that is not NULL and done.
+ */
 void tags_walk(struct tags *t, const struct nodes *n, const struct selection *s,
-	       const struct tag_options *o, const uint8_t *wanted);
+	       const struct tag_options *o, const uint8_t *wanted, const struct outline *outline);
 
 /* Whether a tag survives trimming at 'cutoff'. */
 bool tag_is_heavy(const struct tag *t, int64_t cutoff);

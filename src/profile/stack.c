@@ -21,14 +21,18 @@ void stack_reader_release(struct stack_reader *r)
 	r->cap = 0;
 }
 
-/* Without a branch that nobody could predict. */
-static uint32_t drop_hidden(uint32_t *stack, uint32_t n, const uint8_t *hidden)
+/* What is not hidden, without a branch that nobody could predict.  How many they are. */
+static uint32_t append(uint32_t *to, const uint32_t *from, uint32_t n, const uint8_t *hidden)
 {
 	uint32_t kept = 0;
 
+	if (!hidden && n)
+		memcpy(to, from, n * sizeof(*to));
+	if (!hidden)
+		return n;
 	for (uint32_t i = 0; i < n; i++) {
-		stack[kept] = stack[i];
-		kept += !hidden[stack[i]];
+		to[kept] = from[i];
+		kept += !hidden[from[i]];
 	}
 	return kept;
 }
@@ -38,21 +42,17 @@ struct stack_list stack_compose(struct stack_reader *r, size_t sample)
 	const struct profile *p = r->p;
 	const struct sample *s = sample_at(p, sample);
 	uint32_t n = stack_depth(p, sample);
+	const uint32_t *ends = NULL;
 
 	if (n > r->cap) {
 		r->cap = (size_t)n * 2;
 		r->room = mem_grow(r->room, r->cap, sizeof(*r->room));
 	}
-	if (s->depth)
-		memcpy(r->room + p->nleaves, p->stacks + s->stack, s->depth * sizeof(*r->room));
-	if (p->ends) {
-		const uint32_t *ends = p->ends + sample_row(p, sample) * (p->nleaves + p->nroots);
-
-		memcpy(r->room, ends, p->nleaves * sizeof(*ends));
-		memcpy(r->room + p->nleaves + s->depth, ends + p->nleaves,
-		       p->nroots * sizeof(*ends));
-	}
-	if (p->hidden)
-		n = drop_hidden(r->room, n, p->hidden);
+	if (p->ends)
+		ends = p->ends + sample_row(p, sample) * (p->nleaves + p->nroots);
+	n = ends ? append(r->room, ends, p->nleaves, p->hidden) : 0;
+	n += append(r->room + n, p->stacks + s->stack, s->depth, p->hidden);
+	if (ends)
+		n += append(r->room + n, ends + p->nleaves, p->nroots, p->hidden);
 	return (struct stack_list){ r->room, n };
 }
