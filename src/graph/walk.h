@@ -41,6 +41,13 @@ size_t walk_begin(const struct profile *p, int share, int width);
 uint64_t *walk_nodes(const struct nodes *n, const struct selection *s, struct weight *weights);
 
 /*
+ * walk_types() does it for a profile with so many types, all of them at once: 'flat' and 'cum' have
+ * a number for each node and type.
+ */
+enum { WALK_TYPES = 3 };
+void walk_types(const struct nodes *n, int64_t *flat, int64_t *cum);
+
+/*
  * walk_edges() finds who calls whom.  Nodes for which 'kept' is 0 are passed over ('kept' NULL
  * keeps all).  If 'wanted' is not NULL, only edges to nodes for which it is not 0 are recorded.
  * The result is sorted by caller and callee and freed by the caller.

@@ -43,6 +43,7 @@ static const double outlying = 2.5;
 static const double same_time = 0.01;
 
 enum { SUM, SQUARES, EVENTS, COLUMNS };
+_Static_assert((int)COLUMNS == WALK_TYPES, "they are added up in one go");
 
 /* Of one node, or everything: a number for each profile. */
 struct sums {
@@ -208,26 +209,29 @@ static struct sums sums_at(const struct job *j, const double *of, size_t node)
 			      at + EVENTS * j->sides.n };
 }
 
+static void add_whole(struct job *j, uint32_t profile)
+{
+	int64_t all[COLUMNS] = { 0 };
+
+	for (size_t i = 0; i < j->v->nsamples; i++)
+		for (uint32_t column = 0; column < COLUMNS; column++)
+			all[column] = wrap_add(all[column], sample_values(j->v, i)[column]);
+	for (uint32_t column = 0; column < COLUMNS; column++)
+		store(j, j->whole, 0, column, profile, all[column]);
+}
+
 static void add_profile(struct job *j, uint32_t profile)
 {
-	struct profile *v = j->v;
-	AUTO(freep) struct weight *weights = mem_new(j->nodes.n, sizeof(*weights));
+	size_t n = (size_t)j->nodes.n * COLUMNS;
+	AUTO(freep) int64_t *flat = mem_new(n, sizeof(*flat)), *cum = mem_new(n, sizeof(*cum));
 
 	fill(j, profile);
-	for (uint32_t column = 0; column < COLUMNS; column++) {
-		struct selection s = { .index = column };
-		int64_t all = 0;
-
-		memset(weights, 0, j->nodes.n * sizeof(*weights));
-		free(walk_nodes(&j->nodes, &s, weights));
-		for (uint32_t n = 0; n < j->nodes.n; n++) {
-			store(j, j->flat, n, column, profile, weights[n].flat);
-			store(j, j->cum, n, column, profile, weights[n].cum);
-		}
-		for (size_t i = 0; i < v->nsamples; i++)
-			all = wrap_add(all, sample_values(v, i)[column]);
-		store(j, j->whole, 0, column, profile, all);
+	walk_types(&j->nodes, flat, cum);
+	for (size_t i = 0; i < n; i++) {
+		store(j, j->flat, i / COLUMNS, i % COLUMNS, profile, flat[i]);
+		store(j, j->cum, i / COLUMNS, i % COLUMNS, profile, cum[i]);
 	}
+	add_whole(j, profile);
 }
 
 /* A view of the same stacks with numbers of our own. */
