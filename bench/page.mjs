@@ -35,12 +35,13 @@ const folder = join(root, "build", quick ? "bench-data-quick" : "bench-data");
 
 // ------------------------------------------------------------------ what is looked at
 
-function makeProfile() {
-	const path = join(folder, `page-${samples}.pb.gz`);
+/** Of one program; "round" is when. */
+function makeProfile(n = samples, round = 0) {
+	const path = join(folder, `page-${n}${round ? `-${round}` : ""}.pb.gz`);
 
 	mkdirSync(folder, { recursive: true });
 	if (!existsSync(path))
-		writeFileSync(path, execFileSync(generator, [`samples=${samples}`], { maxBuffer: 1 << 30 }));
+		writeFileSync(path, execFileSync(generator, [`samples=${n}`, `round=${round}`], { maxBuffer: 1 << 30 }));
 	return path;
 }
 
@@ -56,8 +57,8 @@ function reference() {
 }
 
 /** { address, pid, end } of a server. */
-async function serve(program, path) {
-	const child = spawn(program, ["-http=localhost:", "-no_browser", path], { stdio: ["ignore", "ignore", "pipe"] });
+async function serve(program, ...args) {
+	const child = spawn(program, ["-http=localhost:", "-no_browser", ...args], { stdio: ["ignore", "ignore", "pipe"] });
 
 	for await (const line of createInterface({ input: child.stderr })) {
 		const found = /Serving web UI on (http:\S+)/.exec(line);
@@ -199,6 +200,9 @@ const VIEWS = ["flame.json?px=1280", "flame.json?px=1280&si=alloc_space", "flame
 	"flamegraph.svg?h=raft", "top", "top?f=raft", "top?h=raft", "top?i=raft", "top?tagroot=bytes", "top?tagleaf=bytes",
 	"top?g=lines", "top?sf=raft", "top?s=raft", "graph.svg", "graph.svg?f=raft", "graph.svg?h=raft", "peek", "peek?f=raft",
 	"source?f=raft", "disasm?f=raft", "labels", "labels?h=raft", "download"];
+/** The same of two profiles. */
+const COMPARED = ["compare", "compare?f=raft", "compare?h=raft", "flame.json?px=1280", "flame.json?px=1280&h=raft",
+	"top?h=raft", "graph.svg", "graph.svg?h=raft", "peek?f=raft"];
 const VIEW_MS = 200;
 
 /** Time of one request, and the most memory during it. */
@@ -212,11 +216,11 @@ async function viewed(server, view) {
 }
 
 /** The best of some rounds in time, the worst in memory; what is kept of the one before is another view's. */
-async function everyView(server, raw) {
-	const all = new Map(VIEWS.map((v) => [v, { ms: Infinity, memory: 0 }]));
+async function everyView(server, raw, views, of = "") {
+	const all = new Map(views.map((v) => [v, { ms: Infinity, memory: 0 }]));
 
 	for (let round = 0; round < 3; round++) {
-		for (const view of VIEWS) {
+		for (const view of views) {
 			const one = await viewed(server, `${view}${view.includes("?") ? "&" : "?"}ef=0.00${round + 1}`);
 			const best = all.get(view);
 
@@ -226,7 +230,7 @@ async function everyView(server, raw) {
 	}
 	for (const [view, { ms: time, memory }] of all) {
 		const late = view === "download" ? false : time > VIEW_MS;
-		row(`/${view}`, `${ms(time)}, ${mb(memory)}`, "", `${view === "download" ? "" : `${VIEW_MS} ms, `}${mb(4 * raw)}`,
+		row(`${of}/${view}`, `${ms(time)}, ${mb(memory)}`, "", `${view === "download" ? "" : `${VIEW_MS} ms, `}${mb(4 * raw)}`,
 			!late && memory <= 4 * raw);
 	}
 }
@@ -252,8 +256,13 @@ async function main() {
 	await again.context.close();
 	const memory = peak(server.pid), raw = rawSize(path);
 	row("memory of the server, beside the raw profile", mb(memory), theirs.memory, `<= ${mb(4 * raw)}`, memory <= 4 * raw);
-	await everyView(server, raw);
+	await everyView(server, raw, VIEWS);
 	server.end();
+
+	const halves = [makeProfile(samples / 2, 1), makeProfile(samples / 2)];
+	const two = await serve(sonde, "-diff_base", ...halves);
+	await everyView(two, rawSize(halves[0]) + rawSize(halves[1]), COMPARED, `two of ${(samples / 2).toLocaleString("en")}: `);
+	two.end();
 
 	const small = await serve(sonde, join(root, "tests/profiles/prom-heap.pb.gz"));
 	const little = await opened(browser, `${small.address}/flamegraph`, ready, PATIENCE);
