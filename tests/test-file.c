@@ -171,6 +171,37 @@ static void a_copy_of_a_mapped_file_stays(void **state)
 	file_bytes_release(&b);
 }
 
+/* Memory of this process that is pages of files; in kB. */
+static long file_pages(void)
+{
+	char line[256];
+	FILE *f = fopen("/proc/self/status", "r");
+	long kb = -1;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (strncmp(line, "RssFile:", 8) == 0)
+			kb = strtol(line + 8, NULL, 10);
+	fclose(f);
+	assert_true(kb >= 0);
+	return kb;
+}
+
+static void what_was_passed_takes_no_memory_and_is_still_there(void **state)
+{
+	struct file_bytes b;
+	long before;
+
+	(void)state;
+	write_file(content, SIZE);
+	assert_int_equal(file_map(path, SIZE, &b, NULL), 0);
+	before = file_pages();
+	file_bytes_pass(&b, 1, SIZE - 1);
+	assert_true(before - file_pages() > (SIZE - 4 * PAGE) / 1024);
+	assert_memory_equal(b.p, content, SIZE);
+	file_bytes_release(&b);
+}
+
 static void more_files_than_can_be_watched_are_read(void **state)
 {
 	enum { MANY = 300 };
@@ -313,6 +344,7 @@ int main(void)
 		CASE(what_is_too_large_is_refused),
 		CASE(what_is_gone_from_a_mapped_file_is_zero),
 		CASE(a_copy_of_a_mapped_file_stays),
+		CASE(what_was_passed_takes_no_memory_and_is_still_there),
 		CASE(more_files_than_can_be_watched_are_read),
 		CASE(other_bus_errors_kill_as_ever),
 		CASE(a_profile_that_is_cut_while_it_is_unpacked_is_an_error),

@@ -123,6 +123,12 @@ int file_bytes_check(const struct file_bytes *b, const char *name, struct err *e
 	return window_check(b->window, name, err);
 }
 
+void file_bytes_pass(const struct file_bytes *b, size_t from, size_t to)
+{
+	if (b->window)
+		window_pass(b->window, from, to);
+}
+
 int file_bytes_own(struct file_bytes *b, const char *name, struct err *err)
 {
 	struct file_bytes copy = { .n = b->n };

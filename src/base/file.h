@@ -43,6 +43,8 @@ int file_map(const char *path, size_t max, struct file_bytes *out, struct err *e
 int file_map_fd(int fd, const char *name, size_t max, struct file_bytes *out, struct err *err);
 int file_bytes_check(const struct file_bytes *b, const char *name, struct err *err);
 int file_bytes_own(struct file_bytes *b, const char *name, struct err *err);
+/* What is between 'from' and 'to' has been read; if it is mapped, it takes no memory any more. */
+void file_bytes_pass(const struct file_bytes *b, size_t from, size_t to);
 
 /*
  * A file that appears whole or not at all: bytes go to a temporary file in the same folder,

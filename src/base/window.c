@@ -118,6 +118,15 @@ void *window_bytes(const struct window *w)
 	return (void *)w->start;
 }
 
+/* Pages that are zeros now are so again. */
+void window_pass(const struct window *w, size_t from, size_t to)
+{
+	from = (from + page - 1) / page * page;
+	to = to / page * page;
+	if (from < to)
+		madvise((void *)(w->start + from), to - from, MADV_DONTNEED);
+}
+
 void window_close(struct window *w)
 {
 	void *p;

@@ -29,6 +29,11 @@ struct window;
  */
 struct window *window_open(int fd, size_t n, bool all);
 void *window_bytes(const struct window *w);
+/*
+ * The bytes from 'from' to 'to' have been read: their memory goes back to the system, from which it
+ * comes again should anybody look.
+ */
+void window_pass(const struct window *w, size_t from, size_t to);
 /* Nobody may look at the bytes any more.  NULL is allowed. */
 void window_close(struct window *w);
 

@@ -78,7 +78,7 @@ int steps_inflate(struct steps *s)
 	do {
 		rc = step(z, s);
 		if (rc == 0 || rc == -EAGAIN)
-			s->grown(s->ctx, s->got);
+			s->grown(s->ctx, s->got, s->used);
 	} while (rc == -EAGAIN);
 	free(z);
 	return rc;

@@ -19,8 +19,11 @@ struct steps {
 	size_t nin;
 	char *out;
 	size_t cap;
-	/* Called after each step: so many bytes are there, and stay as they are. */
-	void (*grown)(void *ctx, size_t n);
+	/*
+	 * Called after each step: so many bytes are there, and stay as they are; so many of the
+	 * input have been read.
+	 */
+	void (*grown)(void *ctx, size_t n, size_t used);
 	void *ctx;
 
 	size_t used, got; /* results: how much of 'in' was read, and of 'out' written */

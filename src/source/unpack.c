@@ -33,6 +33,7 @@ enum {
 	PAGE = 4096,
 	PROGRESS_FROM = 64 << 20, /* less is done before one has read the line */
 	WATCH_FROM = 1 << 20,     /* less is done before another core has begun */
+	PASS_FROM = 1 << 20,      /* less is not worth a call of the system */
 	HEAP_MAX = 8 << 20,
 	MEMBER_HEADER = 10,
 	MEMBER_TRAILER = 8,
@@ -50,6 +51,9 @@ struct sink {
 	struct unpack_watcher *watcher; /* or NULL */
 	size_t expected;
 	bool watched; /* the watcher has been called */
+
+	const struct file_bytes *from; /* the file, and how much of it takes no memory any more */
+	size_t member, passed;         /* where the member is that is being read */
 };
 
 static size_t round_up(size_t n, size_t unit)
@@ -256,10 +260,14 @@ static int explain_deflate(const struct input *in, struct err *err)
 		       "decompressing profile: flate: corrupt input before offset %lu", z.total_in);
 }
 
-static void tell_watcher(void *ctx, size_t n)
+static void tell_watcher(void *ctx, size_t n, size_t used)
 {
 	struct sink *s = ctx;
 
+	if (s->member + used >= s->passed + PASS_FROM) {
+		file_bytes_pass(s->from, s->passed, s->member + used);
+		s->passed = s->member + used;
+	}
 	s->watched = true;
 	s->watcher->grown(s->watcher, s->p, s->n + n, s->expected);
 }
@@ -281,6 +289,7 @@ static enum libdeflate_result inflate_member(struct libdeflate_decompressor *d,
 	if (!s->watcher || s->heap || left(in) < WATCH_FROM || !steps_available())
 		return libdeflate_deflate_decompress_ex(d, in->p, left(in), s->p + s->n,
 							s->cap - s->n, used, got);
+	s->member = (size_t)(in->p - s->from->p);
 	rc = steps_inflate(&steps);
 	*used = steps.used;
 	*got = steps.got;
@@ -394,7 +403,7 @@ static int unzstd(const struct file_bytes *b, size_t max, struct sink *s, struct
 int unpack(struct file_bytes *b, size_t max, struct unpack_watcher *w, struct notify *n,
 	   struct err *err)
 {
-	struct sink s = { .watcher = w };
+	struct sink s = { .watcher = w, .from = b };
 	int rc;
 
 	if (b->n >= 2 && memcmp(b->p, "\x1f\x8b", 2) == 0)
