@@ -494,7 +494,73 @@ static void search_part(int part, void *ctx)
 	}
 }
 
-static void build_found(struct call_tree *t, const struct search *s)
+/*
+ * Whether stack 'i' of the base has the same callers as the one before it: they are alike up to
+ * where the other one has its hit.
+ */
+static bool has_same_callers(const struct search *s, uint32_t i)
+{
+	const struct call_tree *base = s->base;
+	uint32_t before = i ? base->sample[i - 1] : 0;
+
+	return i && s->found[before] && base->shared[i] != NONE &&
+	       base->shared[i] > s->callers->length[before];
+}
+
+/* In the place of each of 'n' stacks that were sorted, all that have the same callers. */
+static void add_alike(const struct search *s, const struct call_cursor *cursors, uint32_t n,
+		      const uint32_t *first)
+{
+	const struct call_tree *base = s->base;
+	struct call_tree *t = s->callers;
+	uint32_t *sample = mem_new(base->n, sizeof(*sample));
+	uint32_t *length = mem_new(base->n, sizeof(*length));
+	uint32_t *shared = mem_zeroed((size_t)base->n + 1, sizeof(*shared));
+
+	t->n = 0;
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t i = first[cursors[k].sample], frames = t->length[cursors[k].sample];
+
+		shared[t->n] = t->shared[k];
+		do {
+			sample[t->n] = base->sample[i++];
+			length[t->n++] = frames;
+			shared[t->n] = frames;
+		} while (i < base->n && has_same_callers(s, i));
+	}
+	shared[t->n] = 0;
+	free(t->shared);
+	free(t->length);
+	t->sample = sample;
+	t->length = length;
+	t->shared = shared;
+}
+
+/* Stacks with the same callers stand side by side already: one of each is sorted. */
+static void build_callers(const struct search *s)
+{
+	const struct call_tree *base = s->base;
+	struct call_cursor *cursors = mem_new(base->n, sizeof(*cursors));
+	uint32_t *first = mem_new(base->r->v->nsamples, sizeof(*first));
+	struct call_tree *t = s->callers;
+
+	for (uint32_t i = 0; i < base->n; i++) {
+		uint32_t sample = base->sample[i];
+
+		if (!s->found[sample] || has_same_callers(s, i))
+			continue;
+		first[sample] = i;
+		cursors[t->n++] = call_cursor_at(t, sample);
+	}
+	t->shared = mem_zeroed((size_t)t->n + 1, sizeof(*t->shared));
+	call_sort(t, cursors, NULL, 0);
+	add_alike(s, cursors, t->n, first);
+	free(cursors);
+	free(first);
+	add_up(t);
+}
+
+static void build_callees(struct call_tree *t, const struct search *s)
 {
 	struct call_cursor *cursors = mem_new(s->base->n, sizeof(*cursors));
 
@@ -517,8 +583,8 @@ void call_tree_around(const struct call_tree *base, const uint8_t *hit, struct c
 	for (uint32_t i = 0; i < base->n; i++)
 		found[base->sample[i]] = 1;
 	par_run(s.parts, search_part, &s);
-	build_found(callers, &s);
-	build_found(callees, &s);
+	build_callers(&s);
+	build_callees(callees, &s);
 	free(found);
 	free(has);
 }
