@@ -96,6 +96,18 @@ static inline size_t edge_slot_for(struct edge_sums *e, uint64_t key)
 	return i;
 }
 
+/*
+ * An edge to add, as one number: nodes are fewer than 2^31, so there is room for what it is beyond
+ * EDGE_FOUND.
+ */
+#define CALL_RESIDUAL ((uint64_t)1 << 63)
+#define CALL_DIRECT   ((uint64_t)1 << 31)
+
+static inline uint64_t call_of(uint32_t caller, uint32_t callee)
+{
+	return (uint64_t)caller << 32 | callee;
+}
+
 /* What is the same for all edges of one sample. */
 struct stamp {
 	int64_t w, d;
@@ -103,56 +115,52 @@ struct stamp {
 };
 
 /*
- * Edges that are still to be added.  Where each of them is summed up is a cache miss; known in
- * advance, the misses do not wait for each other.
+ * Edges of one sample that are still to be added.  Where each of them is summed up is a cache miss;
+ * known in advance, the misses do not wait for each other.
  */
-enum { PENDING = 128 };
+enum { PENDING = 64 };
 
 struct pending {
 	size_t n;
-	struct {
-		uint64_t key;
-		int64_t w;
-		uint32_t number;
-		uint8_t is;
-	} edges[PENDING];
-	int64_t d[PENDING]; /* with a mean */
+	uint64_t calls[PENDING];
 };
 
-static inline void edge_add_pending(struct edge_sums *sums, struct pending *p)
+/* Without a branch: of two equal calls in one stack, the second one adds nothing. */
+static inline void edge_add(struct edge_sums *sums, uint64_t call, const struct stamp *s)
 {
-	for (size_t k = 0; k < p->n; k++) {
-		size_t i = edge_slot_for(sums, p->edges[k].key);
-		struct edge_sum *e = edge_sum_at(sums, i);
+	size_t i = edge_slot_for(sums, call & ~(CALL_RESIDUAL | CALL_DIRECT));
+	struct edge_sum *e = edge_sum_at(sums, i);
+	unsigned is = (call & CALL_DIRECT ? EDGE_DIRECT : 0u) |
+		      (call & CALL_RESIDUAL ? EDGE_RESIDUAL : 0u);
+	bool again = e->stamp == s->number;
 
-		if (e->stamp == p->edges[k].number)
-			continue;
-		e->stamp = p->edges[k].number;
-		e->weight = wrap_add(e->weight, p->edges[k].w);
-		e->is |= p->edges[k].is;
-		if (sums->divs)
-			sums->divs[i] = wrap_add(sums->divs[i], p->d[k]);
-	}
+	e->stamp = s->number;
+	e->weight = wrap_add(e->weight, again ? 0 : s->w);
+	e->is |= (uint8_t)(again ? 0 : is);
+	if (sums->divs)
+		sums->divs[i] = wrap_add(sums->divs[i], again ? 0 : s->d);
+}
+
+static inline void edge_add_pending(struct edge_sums *sums, struct pending *p,
+				    const struct stamp *s)
+{
+	for (size_t i = 0; i < p->n; i++)
+		edge_add(sums, p->calls[i], s);
 	p->n = 0;
 }
 
-static inline void edge_add_soon(struct edge_sums *sums, struct pending *p, uint64_t key,
-				 const struct stamp *s, unsigned is)
+static inline void edge_add_soon(struct edge_sums *sums, struct pending *p, uint64_t call,
+				 const struct stamp *s)
 {
-	size_t slot = edge_first_slot(sums, key);
+	size_t slot = edge_first_slot(sums, call & ~(CALL_RESIDUAL | CALL_DIRECT));
 
 	if (sums->grid)
 		__builtin_prefetch(&sums->cells[slot], 1);
 	else
 		__builtin_prefetch(&sums->slots[slot], 1);
-	p->edges[p->n].key = key;
-	p->edges[p->n].w = s->w;
-	p->edges[p->n].number = s->number;
-	p->edges[p->n].is = (uint8_t)is;
-	if (sums->divs)
-		p->d[p->n] = s->d;
+	p->calls[p->n] = call;
 	if (++p->n == PENDING)
-		edge_add_pending(sums, p);
+		edge_add_pending(sums, p, s);
 }
 
 #endif /* GRAPH_EDGE_SUMS_H */

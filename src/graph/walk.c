@@ -72,6 +72,8 @@ static void add_stack(const struct nodes *n, struct stack_list stack, struct nod
 			picked[npicked] = stack.at[i];
 			npicked += (lead & NODE_MANY) != 0;
 		}
+		for (uint32_t i = 0; i < npicked; i++)
+			__builtin_prefetch(&n->frame[n->first[picked[i]] + 1]);
 		for (uint32_t i = 0; i < npicked; i++) {
 			uint32_t loc = picked[i];
 
@@ -186,14 +188,10 @@ struct edge_walk {
 	struct edge_sums sums[PAR_MOST];
 };
 
-static uint64_t key_of(uint32_t caller, uint32_t callee)
+static uint64_t marked_call(uint32_t caller, uint32_t callee, bool residual, bool direct)
 {
-	return (uint64_t)caller << 32 | callee;
-}
-
-static unsigned kind_of(bool residual, bool direct)
-{
-	return (residual ? EDGE_RESIDUAL : 0) | (direct ? EDGE_DIRECT : 0);
+	return call_of(caller, callee) | (residual ? CALL_RESIDUAL : 0) |
+	       (direct ? CALL_DIRECT : 0);
 }
 
 /* The nearest frame above location 'i' that is kept, or NONE; says whether others are between. */
@@ -236,8 +234,8 @@ static void add_location_edges(const struct edge_walk *walk, uint32_t loc, uint3
 			continue;
 		}
 		if (parent != NONE && node != parent && (!walk->wanted || walk->wanted[node]))
-			edge_add_soon(sums, pending, key_of(parent, node), stamp,
-				      kind_of(residual, f == outermost));
+			edge_add_soon(sums, pending,
+				      marked_call(parent, node, residual, f == outermost), stamp);
 		parent = node;
 		residual = false;
 	}
@@ -282,11 +280,12 @@ static void add_edges(const struct edge_walk *walk, struct stack_list list, stru
 				add_location_edges(walk, stack[i], parent, residual, sums, pending,
 						   stamp);
 			else if (parent != NONE && parent != callee)
-				edge_add_soon(sums, pending, key_of(parent, callee), stamp,
-					      kind_of(residual, true));
+				edge_add_soon(sums, pending,
+					      marked_call(parent, callee, residual, true), stamp);
 		}
 		end = begin;
 	}
+	edge_add_pending(sums, pending, stamp);
 }
 
 static void look_at_location(struct edge_walk *walk, uint32_t l)
@@ -349,7 +348,6 @@ static void walk_edge_share(int t, void *ctx)
 		if (stamp.w || stamp.d)
 			add_edges(walk, stack_read(&reader, i), &walk->sums[t], &pending, &stamp);
 	}
-	edge_add_pending(&walk->sums[t], &pending);
 	stack_reader_release(&reader);
 }
 
@@ -432,7 +430,7 @@ static void list_inner_edges(struct around_walk *walk, uint32_t loc)
 
 		if (caller == callee || !(walk->about[caller] || walk->about[callee]))
 			continue;
-		vec_push(walk->keys, walk->nkeys, walk->cap_keys, key_of(caller, callee));
+		vec_push(walk->keys, walk->nkeys, walk->cap_keys, call_of(caller, callee));
 		n++;
 	}
 	walk->keys[head] =
@@ -465,25 +463,27 @@ static void add_inner_edges(struct around *a, uint32_t parent, uint32_t inner,
 
 	if (parent != NONE && parent != outermost &&
 	    (keys[0] & NODE_ABOUT || a->walk->about[parent]))
-		edge_add_soon(a->sums, &a->pending, key_of(parent, outermost), stamp, EDGE_DIRECT);
+		edge_add_soon(a->sums, &a->pending, call_of(parent, outermost) | CALL_DIRECT,
+			      stamp);
 	for (uint32_t i = 1; i <= n; i++)
-		edge_add_soon(a->sums, &a->pending, keys[i], stamp, 0);
+		edge_add_soon(a->sums, &a->pending, keys[i], stamp);
 }
 
-/* Picks what the walk is about, and what that calls, from 'end' down.  How many they are. */
+/* Picks what the walk is about, and what that calls.  How many they are. */
 static uint32_t pick_around(const struct around_walk *walk, struct stack_list stack, uint32_t begin,
 			    uint32_t end, uint32_t *picked)
 {
-	uint32_t n = 0, above = end < stack.n ? walk->marks[stack.at[end]] : 0;
+	uint32_t n = 0, mark = walk->marks[stack.at[begin]], above;
 
-	for (uint32_t i = end; i-- > begin;) {
-		uint32_t mark = walk->marks[stack.at[i]];
-
+	for (uint32_t i = begin; i + 1 < end; i++) {
+		above = walk->marks[stack.at[i + 1]];
 		picked[n] = i;
 		n += (mark | above / FIRST) & ANY;
-		above = mark;
+		mark = above;
 	}
-	return n;
+	above = end < stack.n ? walk->marks[stack.at[end]] : 0;
+	picked[n] = end - 1;
+	return n + ((mark | above / FIRST) & ANY);
 }
 
 /* As add_edges(), where every frame is the caller of the next. */
@@ -497,18 +497,21 @@ static void add_around(struct around *a, struct stack_list stack, const struct s
 
 		begin = end > PICK ? end - PICK : 0;
 		n = pick_around(a->walk, stack, begin, end, picked);
-		for (uint32_t k = 0; k < n; k++) {
-			uint32_t i = picked[k];
+		for (uint32_t k = 0; k < n; k++)
+			__builtin_prefetch(&a->walk->keys[frames[stack.at[picked[k]]].inner]);
+		while (n-- > 0) {
+			uint32_t i = picked[n];
 			uint32_t parent = i + 1 < stack.n ? frames[stack.at[i + 1]].node : NONE;
 			struct frames f = frames[stack.at[i]];
 
 			if (f.inner)
 				add_inner_edges(a, parent, f.inner, stamp);
 			else if (parent != NONE && parent != f.node)
-				edge_add_soon(a->sums, &a->pending, key_of(parent, f.node), stamp,
-					      EDGE_DIRECT);
+				edge_add_soon(a->sums, &a->pending,
+					      call_of(parent, f.node) | CALL_DIRECT, stamp);
 		}
 	}
+	edge_add_pending(a->sums, &a->pending, stamp);
 }
 
 static void walk_around_share(int t, void *ctx)
@@ -528,7 +531,6 @@ static void walk_around_share(int t, void *ctx)
 		if (stamp.w || stamp.d)
 			add_around(&a, stack_read(&reader, i), &stamp);
 	}
-	edge_add_pending(a.sums, &a.pending);
 	stack_reader_release(&reader);
 }
 

@@ -57,12 +57,18 @@ static void fill(const struct call_table *t, struct call *to, const struct edge 
 		 bool callers, int64_t of)
 {
 	for (uint32_t i = 0; i < n; i++)
-		to[i] = (struct call){
-			.name = graph_name(t->g, callers ? edges[i]->src : edges[i]->dst),
-			.weight = edges[i]->weight,
-			.of = of,
-			.inlined = edges[i]->inlined,
-		};
+		__builtin_prefetch(&t->g->nodes[callers ? edges[i]->src : edges[i]->dst].name);
+	for (uint32_t i = 0; i < n; i++) {
+		struct str name = graph_name(t->g, callers ? edges[i]->src : edges[i]->dst);
+
+		/* All will be copied soon, from anywhere in memory. */
+		__builtin_prefetch(name.p);
+		__builtin_prefetch(name.p + name.n / 2);
+		to[i] = (struct call){ .name = name,
+				       .weight = edges[i]->weight,
+				       .of = of,
+				       .inlined = edges[i]->inlined };
+	}
 }
 
 static void make_room(struct call_room *room, size_t n)
