@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { FIRST_SIZE = 1024 };
+enum { FIRST_SIZE = 1 << 12 };
 
 static void make_slots(struct edge_sums *e, size_t size, bool mean)
 {

@@ -93,12 +93,12 @@ static void build_graph(struct trimmer *t)
 
 	g->nnodes = t->nodes.n;
 	g->nodes = mem_new(g->nnodes, sizeof(*g->nodes));
-	for (uint32_t i = 0; i < g->nnodes; i++)
+	if (t->o->is_about)
+		t->about = names_make(g, t->o, t->nodes.info);
+	for (uint32_t i = 0; i < g->nnodes && !t->about; i++)
 		g->nodes[i] = (struct graph_node){ .info = t->nodes.info[i] };
 	free(t->nodes.info); /* from here on they are the graph's */
 	t->nodes.info = NULL;
-	if (t->o->is_about)
-		t->about = names_make(g, t->o);
 	t->inlined = walk_nodes(&t->nodes, &t->o->selection, weights);
 	for (uint32_t i = 0; i < g->nnodes; i++)
 		g->nodes[i].w = weights[i];

@@ -41,7 +41,8 @@ struct str graph_name(const struct graph *g, uint32_t node)
 
 struct naming {
 	struct graph *g;
-	const struct graph_options *o; /* NULL: nothing is asked */
+	const struct graph_options *o; /* NULL: nothing is asked, */
+	const struct node_info *info;  /* and nodes are made already */
 	uint8_t *about;
 	int width;
 };
@@ -60,8 +61,11 @@ static void name_share(int t, void *naming)
 
 	out_init(&o, 0);
 	for (uint32_t i = begin_of(m, t); i < end; i++) {
-		struct str name = m->g->nodes[i].name;
+		struct str name;
 
+		if (m->o)
+			m->g->nodes[i] = (struct graph_node){ .info = m->info[i] };
+		name = m->g->nodes[i].name;
 		if (!name.p)
 			name = make_name(m->g, i, a, &o);
 		if (m->o)
@@ -89,9 +93,9 @@ void names_release(struct graph *g)
 		arena_release(&g->names[i]);
 }
 
-uint8_t *names_make(struct graph *g, const struct graph_options *o)
+uint8_t *names_make(struct graph *g, const struct graph_options *o, const struct node_info *info)
 {
-	struct naming m = { .g = g, .o = o, .about = mem_zeroed(g->nnodes, 1) };
+	struct naming m = { .g = g, .o = o, .info = info, .about = mem_zeroed(g->nnodes, 1) };
 
 	name_all(&m);
 	return m.about;
