@@ -135,6 +135,19 @@ def t_other_numbers_and_parts_can_be_asked_for():
     assert len(c["functions"]) == 2
 
 
+def t_what_was_not_there_before_is_new():
+    a, b = cpu("a", 1, work5=0), cpu("b", 2, work5=9)
+    for by in "amounts", "time", "shares", "typical":
+        c = compare("--all", "--by", by, "--focus", "^work5$", a, b)[1]
+        assert c["total"]["before"] == 0 < c["total"]["after"] and c["scale"] == 1, (by, c)
+        back = compare("--all", "--by", by, "--focus", "^work5$", b, a)[1]
+        assert back["total"]["after"] == 0 < back["total"]["before"], (by, back)
+    assert compare("--by", "time", "--focus", "^work5$", a, b)[1]["more"] > 0
+    with serving("-diff_base", a, b) as port:
+        status, _, body = ask(port, "/ui/compare?f=%5Ework5%24")
+        assert status == 200 and ">new<" in body, body
+
+
 def t_the_page_tells_the_same_as_the_command():
     a, b = cpu("a", 1), cpu("b", 3, work5=2)
     told = compare("--all", a, b)[1]

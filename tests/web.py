@@ -257,7 +257,7 @@ def facts(text):
 def command_of(text):
     """What the page says to type, with the program under test in the place of its name."""
     line = html.unescape(re.search(r'<code tabindex="0">(.*?)</code>', text, re.S)[1])
-    assert line.startswith("sonde -") and line.isascii() and line.isprintable(), line
+    assert re.match("sonde (compare )?-", line) and line.isascii() and line.isprintable(), line
     return f"{SONDE} {line.removeprefix('sonde ')}"
 
 
@@ -309,6 +309,17 @@ def t_the_command_on_a_page_prints_its_numbers():
         assert "svg" in (TMP / "flamegraph.svg").read_text()[:200]
     with serving(f"-diff_base={PROM}", "-nodecount=7", HERE / "profiles/prom-allocs.pb.gz") as port:
         assert f"-diff_base={PROM}" in command_of(page(port, "/ui/top"))
+
+
+def t_the_command_of_a_comparison_prints_its_numbers():
+    old, new = HERE / "profiles/arktos-heap-base.pb.gz", HERE / "profiles/arktos-heap-new.pb.gz"
+    with serving(f"-diff_base={old}", "-sample_index=alloc_space", new) as port:
+        for args in ({}, {"by": "shares"}, {"si": "inuse_space", "f": "a b'|[Dd]ecode|runtime", "n": "7"}, {"i": "runtime", "by": "none"}):
+            command = command_of(page(port, "/ui/compare", **args))
+            said = subprocess.run(["bash", "-c", f"{command} --json"], capture_output=True, text=True, timeout=LIMIT)
+            assert said.returncode in (0, 1), said.stderr
+            assert json.loads(said.stdout) == json.loads(page(port, "/ui/compare.json", **args)), command
+        assert "in a terminal" not in page(port, "/ui/compare", h="runtime"), "no command hides"
 
 
 def labelled_profile():

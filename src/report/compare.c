@@ -411,7 +411,7 @@ static void settle(struct job *j, bool parts)
 					 .all = { all[0], all[1] },
 					 .parts = parts,
 					 .spread = 1 };
-	j->scale = all[1] > 0 ? all[0] / all[1] : 1;
+	j->scale = all[0] > 0 && all[1] > 0 ? all[0] / all[1] : 1;
 }
 
 static void expose_by_time(struct job *j)
@@ -492,8 +492,11 @@ static double typical(const struct job *j, size_t profile)
 				(struct ratio){ s.sum[profile] / before,
 						events[0] * events[1] / (events[0] + events[1]) };
 	}
-	if (n == 0)
-		return j->whole[profile] * old / side_sum(j, j->whole, 0);
+	if (n == 0) {
+		double before = side_sum(j, j->whole, 0);
+
+		return before > 0 ? j->whole[profile] * old / before : 1;
+	}
 	ratio = fmax(median(all, n), 1e-9);
 	for (int i = 0; i < 10; i++)
 		ratio = pool(j, profile, ratio);
@@ -682,7 +685,7 @@ int compare_init(struct compare *c, struct report *r, const struct compare_sides
 	struct job j = { .c = c, .r = r, .sides = sides ? *sides : pair };
 
 	*c = (struct compare){ .scale = 1 };
-	if (!selection_has_base(r->v))
+	if (!sides && !selection_has_base(r->v))
 		return err_set(err, -EINVAL, "there is nothing to compare with: give a -diff_base");
 	j.rule = event_rule(r->v, r->selection.index);
 	c->events = event_name(&j.rule);

@@ -87,8 +87,8 @@ struct compare {
 };
 
 /*
- * Lives as long as the report.  -EINVAL: the profile has only one side.  'sides' may be NULL: there
- * is one profile each, of unknown duration.
+ * Lives as long as the report.  A side may have nothing, as after filters.  'sides' may be NULL:
+ * there is one profile each, of unknown duration; -EINVAL if then the profile has only one side.
  */
 int compare_init(struct compare *c, struct report *r, const struct compare_sides *sides,
 		 struct err *err);

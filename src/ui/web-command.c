@@ -150,3 +150,74 @@ void web_command(struct out *o, enum report_kind kind, const char *param, const 
 	for (size_t i = 0; i < so->nsources; i++)
 		put_word(o, str_of(so->sources[i]));
 }
+
+/* ------------------------------------------------------------------ sonde compare */
+
+/* What it calls an option (they have two dashes), "" if that makes no difference, NULL if it has
+ * none. */
+static const char *compare_option(const char *name)
+{
+	static const struct {
+		const char *name, *compare;
+	} names[] = {
+		{ "sample_index", "-type" },
+		{ "focus", "-focus" },
+		{ "ignore", "-ignore" },
+		{ "nodecount", "" },
+		{ "nodefraction", "" },
+		{ "edgefraction", "" },
+		{ "trim", "" },
+		{ "sort", "" },
+		{ "unit", "" },
+		{ "output", "" },
+		{ "call_tree", "" },
+		{ "compact_labels", "" },
+		{ "base", "" },
+		{ "diff_base", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(names[i].name, name) == 0)
+			return names[i].compare;
+	}
+	return is_left_out(name) ? "" : NULL;
+}
+
+static bool put_compare_options(struct out *o, const struct option *list, const void *base)
+{
+	struct out value;
+	bool known = true;
+
+	out_init(&value, 0);
+	for (; list->name; list++) {
+		const char *name = compare_option(list->name);
+
+		if (option_is_default(list, base) || (name && !*name))
+			continue;
+		known = known && name;
+		value.n = 0;
+		option_get(list, base, &value);
+		put_flag(o, name ? name : "", out_view(&value));
+	}
+	out_release(&value);
+	return known;
+}
+
+void web_command_compare(struct out *o, const char *by, const struct config *cfg,
+			 const struct source_options *so)
+{
+	size_t start = o->n;
+	bool known = so->nsources == 1 && *so->base && !*so->exec_name;
+
+	out_text(o, "sonde compare --all");
+	if (*by)
+		put_flag(o, "-by", str_of(by));
+	known &= put_compare_options(o, config_options, cfg);
+	known &= put_compare_options(o, source_flags, so);
+	if (!known) {
+		o->n = start;
+		return;
+	}
+	put_word(o, str_of(so->base));
+	put_word(o, str_of(so->sources[0]));
+}

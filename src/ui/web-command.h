@@ -20,4 +20,11 @@ struct source_options;
 void web_command(struct out *o, enum report_kind kind, const char *param, const struct config *cfg,
 		 const struct source_options *so);
 
+/*
+ * The same for "sonde compare", by what is asked for ("" if nothing is).  Nothing where it has no
+ * option for what the page was asked.
+ */
+void web_command_compare(struct out *o, const char *by, const struct config *cfg,
+			 const struct source_options *so);
+
 #endif /* UI_WEB_COMMAND_H */

@@ -15,6 +15,7 @@
 #include "render/render.h"
 #include "report/compare.h"
 #include "report/report.h"
+#include "ui/web-command.h"
 #include "ui/web-views.h"
 #include "ui/web-visit.h"
 #include "view/own.h"
@@ -77,8 +78,8 @@ struct profile *web_compare_side(struct visit *v)
 	return p;
 }
 
-/* What makes both sides comparable can be chosen: "by". */
-static enum compare_by chosen(const struct visit *v)
+/* What makes both sides comparable can be chosen: "by".  NULL if it is not. */
+static const char *chosen(const struct visit *v, enum compare_by *by)
 {
 	static const struct {
 		const char *name;
@@ -89,13 +90,14 @@ static enum compare_by chosen(const struct visit *v)
 		{ "shares", COMPARE_SHARES },
 		{ "typical", COMPARE_TYPICAL },
 	};
-	const char *by = web_arg(v->rq, "by");
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(by, names[i].name) == 0)
-			return names[i].by;
+		if (strcmp(web_arg(v->rq, "by"), names[i].name) == 0) {
+			*by = names[i].by;
+			return names[i].name;
+		}
 	}
-	return v->views->sides->by;
+	return NULL;
 }
 
 /* Both sides, filtered as the page is; the caller frees the report, and then the profile. */
@@ -114,9 +116,17 @@ static int compare(struct visit *v, struct profile **fork, struct report **r, st
 	if (rc)
 		return rc;
 	sides = *v->views->sides;
-	sides.by = chosen(v);
+	(void)chosen(v, &sides.by);
 	(*r)->unit = UNIT_AUTO;
 	return compare_init(c, *r, &sides, err);
+}
+
+void web_compare_command(const struct visit *v, struct out *o)
+{
+	enum compare_by by;
+	const char *name = chosen(v, &by);
+
+	web_command_compare(o, name ? name : "", &v->cfg, v->views->source);
 }
 
 int web_compare_show(struct visit *v, const struct page *pg, struct err *err)

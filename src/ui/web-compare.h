@@ -7,6 +7,7 @@
 #define UI_WEB_COMPARE_H
 
 struct err;
+struct out;
 struct page;
 struct profile;
 struct visit;
@@ -19,6 +20,9 @@ struct profile *web_compare_side(struct visit *v);
 
 /* The body of the page. */
 int web_compare_show(struct visit *v, const struct page *pg, struct err *err);
+
+/* "sonde compare --all ...", which prints the same. */
+void web_compare_command(const struct visit *v, struct out *o);
 
 /* The same as JSON, with every function; "changed" leaves only those that have. */
 void web_compare_send(struct visit *v);

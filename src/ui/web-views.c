@@ -145,7 +145,10 @@ static const struct view views[] = {
 	{ .path = "/source", .kind = REPORT_WEBLIST, .body = show_source, .has_param = true },
 	{ .path = "/disasm", .kind = REPORT_DISASM, .body = show_disasm, .has_param = true },
 	{ .path = "/labels", .kind = REPORT_TAGS, .body = show_labels },
-	{ .path = "/compare", .kind = REPORT_TEXT, .body = web_compare_show, .untyped = true },
+	{ .path = "/compare",
+	  .kind = REPORT_TEXT,
+	  .body = web_compare_show,
+	  .command = web_compare_command },
 };
 
 const struct view *web_view_find(const char *path)
@@ -174,6 +177,17 @@ static int make_body(struct visit *v, struct page *pg, struct err *err)
 	return rc;
 }
 
+static void write_command(const struct visit *v, struct out *o)
+{
+	const struct view *view = v->view;
+
+	if (view->command)
+		view->command(v, o);
+	else
+		web_command(o, view->kind, view->has_param ? web_arg(v->rq, "f") : NULL, &v->cfg,
+			    v->views->source);
+}
+
 static void show_page(struct visit *v)
 {
 	const struct view *view = v->view;
@@ -193,9 +207,8 @@ static void show_page(struct visit *v)
 	rc = make_body(v, &pg, &err);
 	if (rc)
 		pg.trust = NULL;
-	else if (!view->untyped && v->views->source)
-		web_command(&command, view->kind, view->has_param ? web_arg(v->rq, "f") : NULL,
-			    &v->cfg, v->views->source);
+	else if (v->views->source)
+		write_command(v, &command);
 	pg.command = out_view(&command);
 	web_configs_offer(v, &pg);
 	pg.warnings = out_view(&v->warnings);

@@ -52,8 +52,9 @@ struct view {
 	/* Fails before it has written anything. */
 	int (*body)(struct visit *v, const struct page *pg, struct err *err);
 	bool has_param; /* functions that match "f" */
-	bool untyped;   /* no command prints the same */
-	bool live;      /* the same question has another answer each time: nothing is kept */
+	/* The command that prints the same, if it is another than of 'kind'. */
+	void (*command)(const struct visit *v, struct out *o);
+	bool live; /* the same question has another answer each time: nothing is kept */
 };
 
 /* Whether each report of its profile takes megabytes: then there is one at a time. */
