@@ -108,7 +108,7 @@ function number(value: unknown): number | null {
 	return typeof value === "number" ? value : null;
 }
 
-function told(value: unknown, format: (v: number) => string = String): string {
+function told(value: unknown, format = (v: number) => v.toLocaleString("en")): string {
 	const v = number(value);
 
 	return v === null ? "–" : format(v);
@@ -122,8 +122,8 @@ const lines = [
 const numbers: [string, (m: MemStats) => string][] = [
 	["In use", (m) => told(m.HeapAlloc, bytes)],
 	["From the system", (m) => told(m.Sys, bytes)],
-	["Objects", (m) => told(m.HeapObjects)],
-	["Allocated so far", (m) => told(m.Mallocs)],
+	["Objects in use", (m) => told(m.HeapObjects)],
+	["Objects allocated", (m) => told(m.Mallocs)],
 	["Collections", (m) => told(m.NumGC)],
 ];
 const EVERY_MS = 2000;
