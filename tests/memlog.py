@@ -45,6 +45,7 @@ HOST = r"""
 
 enum { MOST = 1 << 20 };
 static void *blocks[MOST];
+static void *volatile last;
 static int used;
 
 static void say(void *to, const char *text) { (void)to; fputs(text, stdout); }
@@ -162,6 +163,9 @@ int main(void)
 		else if (sscanf(line, "holes %d", &n) == 1)
 			for (int i = 0; i < used; i += n)
 				free(blocks[i]), blocks[i] = NULL;
+		else if (sscanf(line, "churn %d %zu", &n, &size) == 2)
+			for (; n > 0; n--)
+				last = malloc(size), free(last);
 		else if (sscanf(line, "threads %d", &n) == 1)
 			start_threads(n);
 		else if (sscanf(line, "fork %d", &n) == 1)
@@ -424,6 +428,24 @@ def t_jemalloc_counts_every_call():
         near("TotalAlloc", after["TotalAlloc"] - before["TotalAlloc"], 30000 * 1024, slack=MIB)
         assert any(c["Size"] == 1024 and c["Mallocs"] >= 30000 for c in after["BySize"]), \
             after["BySize"]
+
+
+def t_what_never_leaves_the_cache_of_a_thread_is_counted_with_jemalloc():
+    with host("jemalloc", SONDE_HEAP_RATE="1000") as p:
+        before = memstats(p)
+        p.tell("churn 300000 1000")
+        after = check_json(memstats(p))
+        grown = {k: after[k] - before[k] for k in ("Mallocs", "Frees", "TotalAlloc", "HeapObjects")}
+        near("Mallocs", grown["Mallocs"], 300000, slack=9000)
+        near("Frees", grown["Frees"], 300000, slack=9000)
+        near("TotalAlloc", grown["TotalAlloc"], 300000 * 1000, slack=15 * MIB)
+        assert grown["HeapObjects"] < 1000, grown
+        for _ in range(3):
+            p.tell("grow 5000 100")
+            p.tell("shrink 4000")
+            later = check_json(memstats(p))
+            assert all(later[k] >= after[k] for k in ("Mallocs", "Frees", "TotalAlloc")), (after, later)
+            after = later
 
 
 def tcmalloc_agrees(allocator):

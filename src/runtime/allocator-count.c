@@ -96,18 +96,29 @@ static uint64_t ask_of(struct jemalloc *j, const char *kind, unsigned i, const c
 	return v;
 }
 
+/*
+ * Of one size.  What a thread takes from its own cache is no 'nmalloc', which counts what came into
+ * caches, and is in 'nrequests' once the cache has been filled or emptied again.
+ */
+static struct sonde__size_count count_size(struct jemalloc *j, const char *kind, const char *stats,
+					   unsigned i)
+{
+	uint64_t freed = ask_of(j, stats, i, "ndalloc"), made = ask_of(j, stats, i, "nmalloc");
+	uint64_t asked = ask_of(j, stats, i, "nrequests");
+	struct sonde__size_count s = { .size = ask_of(j, kind, i, "size"),
+				       .mallocs = made > asked ? made : asked };
+
+	s.frees = s.mallocs - at_most(minus(made, freed), s.mallocs);
+	return s;
+}
+
 /* Sizes of one kind; as many as there is room for are listed, too. */
 static void count_sizes(struct jemalloc *j, struct sonde__allocator_count *c, const char *kind,
 			const char *stats, unsigned n)
 {
 	for (unsigned i = 0; i < n && !j->failed; i++) {
-		struct sonde__size_count s = {
-			.size = ask_of(j, kind, i, "size"),
-			.frees = ask_of(j, stats, i, "ndalloc"),
-			.mallocs = ask_of(j, stats, i, "nmalloc"),
-		};
+		struct sonde__size_count s = count_size(j, kind, stats, i);
 
-		s.frees = at_most(s.frees, s.mallocs);
 		c->mallocs += s.mallocs;
 		c->frees += s.frees;
 		c->total += s.mallocs * s.size;

@@ -50,7 +50,8 @@ static struct {
 	uint64_t ns[SONDE__PAUSES], end[SONDE__PAUSES];
 } pauses;
 
-static uint64_t most_total; /* TotalAlloc as it was last shown */
+static uint64_t most_total; /* TotalAlloc as it was last shown, as are the others */
+static uint64_t most_mallocs, most_frees;
 
 static uint64_t at_most(uint64_t n, uint64_t limit)
 {
@@ -215,14 +216,34 @@ static void fill_sizes(struct sonde__memstats *s, const struct estimate *e)
 	s->nby_size = LARGEST;
 }
 
+/*
+ * What an allocator has counted may be without what threads did with their caches; what was sampled
+ * is without what was before.  So it is whichever is more; and what lives is what it says.
+ */
+static void correct_calls(struct sonde__memstats *s, const struct sonde__allocator_count *c,
+			  const struct estimate *e)
+{
+	uint64_t live = c->mallocs - c->frees, frees = c->frees;
+
+	if (e->mallocs > (double)c->mallocs)
+		frees = minus((uint64_t)e->mallocs, live);
+	if (frees < most_frees)
+		frees = most_frees;
+	if (frees < minus(most_mallocs, live))
+		frees = most_mallocs - live;
+	s->frees = frees;
+	s->mallocs = frees + live;
+	s->total_alloc = s->heap_alloc + (uint64_t)e->freed;
+	if (s->total_alloc < c->total)
+		s->total_alloc = c->total;
+}
+
 /* Calls: the allocator's own count, or what was sampled. */
 static void fill_calls(struct sonde__memstats *s, const struct sonde__allocator_count *c,
 		       const struct estimate *e)
 {
 	if (c->knows_calls) {
-		s->mallocs = c->mallocs;
-		s->frees = c->frees;
-		s->total_alloc = c->total;
+		correct_calls(s, c, e);
 		s->nby_size = c->nsizes;
 		for (size_t i = 0; i < c->nsizes; i++)
 			s->by_size[i] = c->sizes[i];
@@ -237,6 +258,8 @@ static void fill_calls(struct sonde__memstats *s, const struct sonde__allocator_
 	if (most_total < s->heap_alloc)
 		most_total = s->heap_alloc;
 	s->total_alloc = most_total;
+	most_mallocs = s->mallocs;
+	most_frees = s->frees;
 	s->heap_objects = s->mallocs - s->frees;
 }
 
