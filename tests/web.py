@@ -290,7 +290,7 @@ def t_what_was_lost_and_what_has_no_name_is_on_the_page():
     path.write_bytes(p.encode())
     with serving(path) as port:
         text = page(port, "/ui/top")
-        assert facts(text) == ["2 samples", "1,234 lost", "5 stacks cut", "unsymbolized 25.00%", "1 note"], facts(text)
+        assert facts(text) == ["2 samples", "1,234 lost", "5 stacks cut", "unnamed frames in 25.00%", "1 note"], facts(text)
         for words in ("/nowhere/libstranger.so", "not on this machine", "c0ffee", "PPROF_BINARY_PATH",
                       "the heap profile is off: &lt;b&gt;"):
             assert words in text, words

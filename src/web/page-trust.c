@@ -76,7 +76,7 @@ static void put_facts(struct out *o, const struct trust *t)
 	put_counted(o, t->waits_lost, "waits lost");
 	put_counted(o, t->stacks_cut, "stacks cut");
 	put_counted(o, t->labels_lost, "labels lost");
-	put_fact(o, true, "unsymbolized", t->unnamed, t->value);
+	put_fact(o, true, "unnamed frames in", t->unnamed, t->value);
 	if (t->nnotes)
 		out_printf(o, " <span class=\"fact bad\">%zu note%s</span>", t->nnotes,
 			   t->nnotes == 1 ? "" : "s");
