@@ -8,6 +8,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 import datetime
 import gzip
+import html
 import json
 import os
 import pathlib
@@ -94,6 +95,21 @@ def t_what_grows_is_what_leaks_says():
         page = ask(port, "/ui/?c=web-shop")[2]
         assert re.search(r"<strong>Leak</strong>.*?store\.grow", page, re.S), page
         assert "Nothing leaks" in ask(port, "/ui/?c=calm")[2]
+
+
+def typed(port, component, env=None):
+    """What the command on a page says of leaks."""
+    line = html.unescape(re.search(r"<code>sonde (leaks .*?)</code>", ask(port, f"/ui/?c={component}")[2])[1])
+    assert line.isascii() and line.isprintable(), line
+    return subprocess.run(["bash", "-c", f"{SONDE} {line} --json"], capture_output=True, text=True, timeout=LIMIT, env=env)
+
+
+def t_the_command_beside_what_grows_says_the_same():
+    with serving(tree("with a blank")) as port:
+        for component, leaks in (("web-shop", 1), ("calm", 0)):
+            read(port, f"?c={component}")
+            said = json.loads(typed(port, component).stdout)
+            assert [(c["component"], c["leaks"]) for c in said] == [(component, leaks)], said
 
 
 def t_a_moment_a_range_and_two_of_them_open():
@@ -187,6 +203,8 @@ def check_store(where, env=None):
         assert "store.grow" in top
         pair = f"/ui/of/{DUMPED}:heap:{points[0][0]}~{points[3][0]}/compare.json"
         assert json.loads(ask(port, pair)[2])["total"]["delta"] > 0
+        said = typed(port, DUMPED, env).stderr
+        assert f"{DUMPED}: all 4 profiles are of the same time" in said, said
 
 
 def t_a_store_of_dumps_is_a_series():

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/gotext.h"
 #include "base/notify.h"
+#include "base/out.h"
 #include "base/xalloc.h"
 #include "profile/profile.h"
 #include "ui/collection.h"
@@ -16,6 +17,7 @@
 #include "ui/options.h"
 #include "ui/series.h"
 #include "ui/sides.h"
+#include "ui/web-command.h"
 #include "ui/web-visit.h"
 #include "web/page-series.h"
 #include "web/web-server.h"
@@ -339,6 +341,23 @@ static void list_components(struct series *s, struct page_series *page, struct a
 	page->components = names;
 }
 
+static struct str command_of(const struct series *s, const struct page_series *page,
+			     struct arena *a)
+{
+	const char *name = page->ncomponents ? page->components[page->current] : "";
+	struct str command;
+	struct out o;
+
+	out_init(&o, 0);
+	if (s->store)
+		web_command_leaks_store(&o, s->where, name);
+	else
+		web_command_leaks(&o, s->where, page->ncomponents > 1 ? name : NULL);
+	command = xarena_str(a, out_view(&o));
+	out_release(&o);
+	return command;
+}
+
 /* What the page shows; 'lock' is held as long as that is used. */
 static void prepare(struct series *s, const char *component, struct page_series *page,
 		    struct arena *a)
@@ -359,6 +378,7 @@ static void prepare(struct series *s, const char *component, struct page_series 
 	}
 	if (page->nlines)
 		qsort(lines, page->nlines, sizeof(*lines), by_kind);
+	page->leaks = command_of(s, page, a);
 }
 
 static void show(struct series *s, const struct web_request *rq, struct web_reply *reply, bool json)

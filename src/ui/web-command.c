@@ -221,3 +221,27 @@ void web_command_compare(struct out *o, const char *by, const struct config *cfg
 	put_word(o, str_of(so->base));
 	put_word(o, str_of(so->sources[0]));
 }
+
+/* ------------------------------------------------------------------ sonde leaks */
+
+void web_command_leaks(struct out *o, const char *tree, const char *component)
+{
+	out_text(o, "sonde leaks");
+	if (component)
+		put_flag(o, "-component", str_of(component));
+	put_word(o, str_of(tree));
+}
+
+void web_command_leaks_store(struct out *o, const char *store, const char *prefix)
+{
+	struct str where = str_of(store);
+	bool named = str_starts(where, STR("dir:")) || str_starts(where, STR("kube:"));
+	struct out place;
+
+	out_init(&place, 0);
+	out_printf(&place, "%s%s", named ? "" : "dir:", store);
+	out_text(o, "sonde leaks");
+	put_flag(o, "-store", out_view(&place));
+	put_word(o, str_of(prefix));
+	out_release(&place);
+}

@@ -27,4 +27,8 @@ void web_command(struct out *o, enum report_kind kind, const char *param, const 
 void web_command_compare(struct out *o, const char *by, const struct config *cfg,
 			 const struct source_options *so);
 
+/* For "sonde leaks": one component of a tree (NULL: there is only one), or a prefix of a store. */
+void web_command_leaks(struct out *o, const char *tree, const char *component);
+void web_command_leaks_store(struct out *o, const char *store, const char *prefix);
+
 #endif /* UI_WEB_COMMAND_H */

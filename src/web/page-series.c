@@ -176,8 +176,8 @@ static void put_growth(struct out *o, const struct page_series *s, const struct 
 		   l->growth->n ? "These grow, and do not stop:" : "Nothing leaks.");
 	for (size_t i = 0; i < l->growth->n; i++)
 		put_growing(o, &l->growth->rows[i]);
-	out_text(o, "</ul><p class=\"note\">The same in a terminal: <code>sonde leaks ");
-	page_safe(o, str_of(s->where));
+	out_text(o, "</ul><p class=\"note\">The same in a terminal: <code>");
+	xml_escape(o, s->leaks);
 	out_text(o, "</code></p></section>\n");
 }
 

@@ -35,7 +35,8 @@ struct page_series {
 	const char *where;
 	const char *const *components;
 	size_t ncomponents, current;
-	const struct page_line *lines; /* of the current one */
+	struct str leaks;              /* the command that tells what grows in the current one */
+	const struct page_line *lines; /* of that */
 	size_t nlines;
 	size_t unread;
 };
