@@ -279,6 +279,13 @@ def t_every_page_tells_how_much_of_the_truth_it_is():
         assert abs(float(got[2].split()[1].rstrip("%")) / 100 - left) < 0.001, (got, left)
 
 
+def t_a_difference_is_not_trimmed_by_what_cancels_out():
+    with serving(f"-diff_base={PROM}", HERE / "profiles/prom-heap-gc.pb.gz") as port:
+        for view in "top", "":
+            text = page(port, f"/ui/{view}", status=501 if not view and not shutil.which("dot") else 200)
+            assert facts(text) == ["717 samples"], (view, facts(text))
+
+
 def t_what_was_lost_and_what_has_no_name_is_on_the_page():
     p = Profile([("samples", "count")], comments=["sonde: 1234 samples lost", "sonde: 5 stacks cut at the root",
                                                   "sonde: the heap profile is off: <b>"])

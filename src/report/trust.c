@@ -276,6 +276,8 @@ void trust_graph(struct trust *t, const struct graph *g)
 	t->trimmed = true;
 	t->nodes = g->n;
 	t->dropped_nodes = g->dropped_nodes + (g->before_top - g->n);
+	for (uint32_t i = 0; i < g->nnodes; i++)
+		t->whole = wrap_add(t->whole, abs_i64(node_flat(&g->nodes[i])));
 	for (uint32_t i = 0; i < g->n; i++)
 		t->shown = wrap_add(t->shown, abs_i64(node_flat(graph_at(g, i))));
 }

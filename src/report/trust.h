@@ -47,9 +47,12 @@ struct trust {
 	struct trust_binary *binaries; /* whose frames these are, the most first */
 	size_t nbinaries;
 
-	/* After trust_graph(): how much of what filters leave its nodes show. */
+	/*
+	 * After trust_graph(): how much of what filters leave its nodes show.  In a difference that
+	 * is less than all samples, without anything left out: old and new ones are in one node.
+	 */
 	bool trimmed;
-	int64_t shown;
+	int64_t shown, whole;
 	uint32_t nodes, dropped_nodes; /* nodes shown; and left out as too small or too many */
 };
 

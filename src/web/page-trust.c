@@ -68,8 +68,7 @@ static void put_facts(struct out *o, const struct trust *t)
 	out_printf(o, " sample%s</span>", t->samples - t->filtered_samples == 1 ? "" : "s");
 	put_fact(o, false, "filtered", t->filtered, t->value);
 	if (t->trimmed)
-		put_fact(o, false, "trimmed", t->value - t->filtered - t->shown,
-			 t->value - t->filtered);
+		put_fact(o, false, "trimmed", t->whole - t->shown, t->whole);
 	put_fact(o, true, "lost", t->lost, t->value);
 	put_counted(o, t->samples_lost, "lost");
 	put_counted(o, t->stacks_lost, "stacks lost");
@@ -105,7 +104,6 @@ static void put_sums(struct out *o, struct report *r, const struct trust *t)
 
 static void put_trimmed(struct out *o, struct report *r, const struct trust *t)
 {
-	int64_t all = t->value - t->filtered;
 	struct percentage p;
 
 	if (!t->trimmed)
@@ -114,7 +112,7 @@ static void put_trimmed(struct out *o, struct report *r, const struct trust *t)
 	put_count(o, t->nodes);
 	out_text(o, " entries are shown; their own values are ");
 	page_safe(o, report_value_str(r, t->shown));
-	out_printf(o, " (%s of what filters leave). ", share(&p, t->shown, all));
+	out_printf(o, " (%s of what filters leave). ", share(&p, t->shown, t->whole));
 	put_count(o, t->dropped_nodes);
 	out_text(o, " are left out as too small or too many: see Trim in Options.</li>");
 }
