@@ -203,8 +203,8 @@ def check_store(where, env=None):
         assert "store.grow" in top
         pair = f"/ui/of/{DUMPED}:heap:{points[0][0]}~{points[3][0]}/compare.json"
         assert json.loads(ask(port, pair)[2])["total"]["delta"] > 0
-        said = typed(port, DUMPED, env).stderr
-        assert f"{DUMPED}: all 4 profiles are of the same time" in said, said
+        said = typed(port, DUMPED, env)  # they may all have been stored within a second
+        assert f'"{DUMPED}"' in said.stdout or f"{DUMPED}: all 4 profiles are of the same time" in said.stderr, said
 
 
 def t_a_store_of_dumps_is_a_series():
