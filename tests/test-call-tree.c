@@ -361,26 +361,33 @@ static void assert_turned(const struct fixture *f, const struct call_tree *t,
 	free(all.at);
 }
 
+/* The callers and callees of one function are what the stacks say, cut there. */
+static void assert_around(struct fixture *f, const struct stacks_text *s, char name)
+{
+	struct stacks_text turned;
+	struct call_tree callers, callees;
+	uint8_t *hit = hits_of(f, name);
+
+	call_tree_around(&f->t, hit, &callers, &callees);
+	turn_stacks(s, name, true, &turned);
+	assert_turned(f, &callers, &turned);
+	turn_stacks(s, name, false, &turned);
+	assert_turned(f, &callees, &turned);
+	call_tree_release(&callers);
+	call_tree_release(&callees);
+	free(hit);
+}
+
 static void callers_and_callees_count_a_stack_once(void **state)
 {
 	(void)state;
 	for (uint32_t seed = 1; seed <= 10; seed++) {
-		struct stacks_text s, turned;
-		struct call_tree callers, callees;
+		struct stacks_text s;
 		struct fixture f;
-		uint8_t *hit;
 
 		make_stacks(&s, seed, 150);
 		plant(&f, &s, 0);
-		hit = hits_of(&f, 'b');
-		call_tree_around(&f.t, hit, &callers, &callees);
-		turn_stacks(&s, 'b', true, &turned);
-		assert_turned(&f, &callers, &turned);
-		turn_stacks(&s, 'b', false, &turned);
-		assert_turned(&f, &callees, &turned);
-		call_tree_release(&callers);
-		call_tree_release(&callees);
-		free(hit);
+		assert_around(&f, &s, 'b');
 		fell(&f);
 	}
 }
@@ -429,10 +436,8 @@ static void labels_are_frames_like_others(void **state)
 	cfg.tagroot = "r";
 	cfg.tagleaf = "l";
 	for (uint32_t seed = 1; seed <= 10; seed++) {
-		struct stacks_text s, turned;
-		struct call_tree callers, callees;
+		struct stacks_text s;
 		struct fixture f;
-		uint8_t *hit;
 
 		make_stacks(&s, seed, 150);
 		parse(&f, &s);
@@ -440,15 +445,7 @@ static void labels_are_frames_like_others(void **state)
 		grow(&f, &cfg, 0);
 		put_labels_around(&s);
 		assert_turned(&f, &f.t, &s);
-		hit = hits_of(&f, 'b');
-		call_tree_around(&f.t, hit, &callers, &callees);
-		turn_stacks(&s, 'b', true, &turned);
-		assert_turned(&f, &callers, &turned);
-		turn_stacks(&s, 'b', false, &turned);
-		assert_turned(&f, &callees, &turned);
-		call_tree_release(&callers);
-		call_tree_release(&callees);
-		free(hit);
+		assert_around(&f, &s, 'b');
 		fell(&f);
 	}
 }

@@ -118,7 +118,7 @@ bool xml_is_plain_line(struct str s)
 
 bool xml_is_plain(struct str s)
 {
-	return xml_is_plain_line(s) && !memchr(s.p, '\t', s.n);
+	return xml_is_plain_line(s) && (s.n == 0 || !memchr(s.p, '\t', s.n));
 }
 
 void xml_escape(struct out *o, struct str s)
