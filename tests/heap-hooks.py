@@ -4,7 +4,9 @@
 usage: heap-hooks.py --sonde sonde --lib libsonde.so
 
 A C++ program allocates known numbers of objects at rate 1, over glibc and over each of jemalloc,
-tcmalloc and mimalloc that is installed; its heap profile must say just that, by function.
+tcmalloc and mimalloc that is installed; its heap profile must say just that, by function.  Once
+where hooks have short cuts to the allocator, and once where they have not, because there was a
+thread before libsonde had its turn (src/runtime/shortcut.h).
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -12,6 +14,7 @@ import argparse
 import glob
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -20,7 +23,7 @@ import urllib.request
 
 from ports import free_port
 
-SOURCE = pathlib.Path(__file__).resolve().parent / "programs/heap-hooks.cc"
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 ALLOCATORS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
               "mimalloc": "libmimalloc.so.2.0"}
 # function: objects allocated, bytes, objects and bytes that live
@@ -75,6 +78,21 @@ def read(sonde, profile):
     return {name: tuple(values) for name, values in found.items()}
 
 
+def ways(program, preload):
+    """In which libraries the hooks' jumps end."""
+    done = subprocess.run([program], env={**os.environ, "LD_PRELOAD": " ".join(preload)},
+                          capture_output=True, text=True, check=True)
+    return {line.split()[1] for line in done.stdout.splitlines()}
+
+
+def build(scratch):
+    subprocess.run(["g++", "-O1", "-g", "-fomit-frame-pointer", "-o", scratch + "/program",
+                    PROGRAMS / "heap-hooks.cc"], check=True)
+    subprocess.run(["gcc", "-o", scratch + "/ways", PROGRAMS / "hook-ways.c"], check=True)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-pthread", "-o", scratch + "/early.so",
+                    PROGRAMS / "early-thread.c"], check=True)
+
+
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--sonde", required=True)
@@ -83,21 +101,35 @@ def main():
     if not shutil.which("g++"):
         print("1..0 # SKIP no g++")
         return
+    lib = os.path.abspath(options.lib)
     number = 0
+
+    def tell(good, words, *details):
+        nonlocal number
+        number += 1
+        print("ok" if good else "not ok", number, "-", words)
+        if not good:
+            print("#", *details)
+
     with tempfile.TemporaryDirectory() as scratch:
-        program, profile = scratch + "/program", scratch + "/heap"
-        subprocess.run(["g++", "-O1", "-g", "-fomit-frame-pointer", "-o", program, SOURCE], check=True)
+        build(scratch)
+        profile = scratch + "/heap"
         for name, library in ALLOCATORS.items():
             below = glob.glob("/usr/lib/*/" + library)[:1] if library else []
-            number += 1
             if library and not below:
-                print(f"ok {number} - {name} # SKIP not installed")
+                tell(True, f"{name} # SKIP not installed")
                 continue
-            good = fetch(program, os.path.abspath(options.lib), below, profile)
-            got = read(options.sonde, profile) if good else None
-            print("ok" if got == WANT else "not ok", number, "-", name)
-            if got != WANT:
-                print("#", got)
+            for early in ([], [scratch + "/early.so"]):
+                when = "with a thread before us" if early else "with short cuts"
+                good = fetch(scratch + "/program", lib, below + early, profile)
+                got = read(options.sonde, profile) if good else None
+                tell(got == WANT, f"over {name}, {when}, all is counted once", got)
+            if platform.machine() != "x86_64":
+                continue
+            got = ways(scratch + "/ways", [lib] + below)
+            tell(got == {library or "libc.so.6"}, f"hooks lead straight to {name}", got)
+            got = ways(scratch + "/ways", [lib] + below + [scratch + "/early.so"])
+            tell(got == {os.path.basename(lib)}, f"{name}'s stay as they are beside a thread", got)
     print(f"1..{number}")
 
 

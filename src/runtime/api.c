@@ -13,6 +13,7 @@
 #include "runtime/next-lock.h"
 #include "runtime/os.h"
 #include "runtime/ship.h"
+#include "runtime/shortcut.h"
 
 #include <errno.h>
 #include <link.h>
@@ -274,6 +275,7 @@ __attribute__((constructor)) static void begin(void)
 
 	libsonde_needs_a_program_without_static();
 	sonde__next_lock_find();
+	sonde__shortcuts_make();
 	if (sonde__config_from_env(&c, environ)) {
 		start(&c);
 	} else if (c.complaint[0]) {

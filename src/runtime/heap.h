@@ -11,6 +11,7 @@
 #define RUNTIME_HEAP_H
 
 #include "runtime/next.h"
+#include "runtime/shortcut.h"
 #include "runtime/thread.h"
 
 #include <stdbool.h>
@@ -23,21 +24,26 @@
  * comes first; it draws, and decides.  Sizes are not signed: one that is too large is a borrow, and
  * what is left then is nonsense until the slow way has put something else there.
  *
- * On or off, it is the same: one subtraction in memory, which compilers make three instructions of.
+ * On or off, it is the same: one subtraction in memory, which compilers make three instructions of,
+ * and a jump (shortcut.h).
  */
 static inline bool sonde__heap_passes(size_t size)
 {
 #if defined(__x86_64__)
-	bool used_up;
-
-	__asm__("subq %2, %0" : "+m"(sonde__tls.until), "=@ccbe"(used_up) : "r"(size));
+	__asm__ goto("subq %1, %0\n\t" SONDE__JUMP_ABOVE("passes")
+		     :
+		     : "m"(sonde__tls.until), "r"(size)
+		     : "cc", "memory"
+		     : passes);
+	return false;
+passes:
+	return true;
 #else
 	uint64_t until = sonde__tls.until;
-	bool used_up = until <= size;
 
 	sonde__tls.until = until - size;
+	return __builtin_expect(until > size, 1);
 #endif
-	return !__builtin_expect(used_up, 0);
 }
 
 /*

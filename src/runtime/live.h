@@ -6,6 +6,8 @@
 #ifndef RUNTIME_LIVE_H
 #define RUNTIME_LIVE_H
 
+#include "runtime/shortcut.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,10 +32,20 @@ static inline uint32_t sonde__filter_place(const void *p)
 static inline bool sonde__live_maybe(const void *p)
 {
 	uint32_t place = sonde__filter_place(p);
+	uint64_t word = atomic_load_explicit(&sonde__filter[place / 64], memory_order_relaxed);
 
-	return atomic_load_explicit(&sonde__filter[place / 64], memory_order_relaxed) >>
-		       place % 64 &
-	       1;
+#if defined(__x86_64__)
+	__asm__ goto("btq %1, %0\n\t" SONDE__JUMP_NO_CARRY("no")
+		     :
+		     : "r"(word), "r"((uint64_t)place)
+		     : "cc"
+		     : no);
+	return true;
+no:
+	return false;
+#else
+	return __builtin_expect(word >> place % 64 & 1, 0);
+#endif
 }
 
 /* All free()s and realloc()s of 'p' take the slow path from now on. */

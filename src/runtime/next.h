@@ -27,6 +27,9 @@ struct sonde__next {
 /* In one line of the cache, as far as most calls go. */
 extern struct sonde__next sonde__next __attribute__((visibility("hidden"), aligned(64)));
 
+/* What one of these pointers has, if that is for good; NULL if not, or if it is none of them. */
+const void *sonde__next_behind(const void *pointer);
+
 enum { SONDE__ARENA = 64 * 1024 };
 extern char sonde__arena[SONDE__ARENA] __attribute__((visibility("hidden")));
 
