@@ -196,6 +196,7 @@ static void record(const void *p, size_t size, uint64_t rate, const void *caller
 	uint32_t row;
 	uint64_t missed = 0;
 
+	sonde__live_expect(p);
 	row = row_of(sonde__caller_stack(caller), size, rate);
 	add_one(&sonde__stats.heap_samples);
 	if (!row || !sonde__live_insert(p, sonde__mark(row, sonde__now()), &missed)) {

@@ -4,8 +4,8 @@
  * A table in stripes, each with its own lock and linear probing.  Most questions are about
  * addresses that are not in it, so they are answered without the lock: within one table an entry
  * never moves, and a table that was replaced reads as zeros (os.h), after which the stripe has
- * another one.  All addresses of one word of the filter are in one stripe, whose lock keeps the
- * filter and its counts together.
+ * another one.  Addresses near each other are in one stripe, whose lock is also that of their
+ * places in the filter.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +23,6 @@ enum {
 	FIRST_LOG2 = 8, /* a page of entries */
 	TRIES = 1000,
 	WALKS = 10,
-	STUCK = 255, /* the count of a place of the filter that stays */
 	PAGE = 4096,
 };
 
@@ -45,12 +44,8 @@ struct stripe {
 	size_t live;
 } __attribute__((aligned(64)));
 
-atomic_ullong sonde__filter[SONDE__FILTER / 64] __attribute__((aligned(PAGE)));
-/*
- * How many known addresses make up each bit.  In memory is as much as there are pages, of 2 MiB of
- * the host's heap each, with a sample.
- */
-static unsigned char counts[SONDE__FILTER] __attribute__((aligned(PAGE)));
+/* In memory is as much as there are pages, of 4 MiB of the host's heap each, with a sample. */
+atomic_uchar sonde__filter[SONDE__FILTER] __attribute__((aligned(PAGE)));
 static struct stripe stripes[STRIPES];
 static atomic_size_t all_bytes;
 
@@ -89,35 +84,52 @@ static void keep_filter_small(void)
 	atomic_store_explicit(&done, true, memory_order_relaxed);
 	sonde__syscall(SYS_madvise, (long)sonde__filter, sizeof(sonde__filter), MADV_NOHUGEPAGE, 0,
 		       0, 0);
-	sonde__syscall(SYS_madvise, (long)counts, sizeof(counts), MADV_NOHUGEPAGE, 0, 0, 0);
 }
 
-/* A place that so many had at once stays as it is. */
+/*
+ * What is at a place of the filter: 0 for none; of one address that came there first, where in the
+ * place that is; SEVERAL and how many.  One that so many had at once that it is STUCK stays so.
+ */
+enum { SEVERAL = 1 << (SONDE__FILTER_SHIFT - 3), STUCK = 255 };
+_Static_assert(SEVERAL < STUCK, "both fit into a byte");
+
+static int alone(const void *p)
+{
+	return 1 + (int)((uintptr_t)p >> 3 & (SEVERAL - 1));
+}
+
 static void filter_add_locked(const void *p)
 {
-	uint32_t place = sonde__filter_place(p);
-	atomic_ullong *word = &sonde__filter[place / 64];
+	atomic_uchar *place = &sonde__filter[sonde__filter_place(p)];
+	int n = atomic_load_explicit(place, memory_order_relaxed);
 
-	if (counts[place] != STUCK)
-		counts[place]++;
-	atomic_store_explicit(word,
-			      atomic_load_explicit(word, memory_order_relaxed) | 1ull << place % 64,
-			      memory_order_relaxed);
+	if (n == 0)
+		n = alone(p);
+	else if (n <= SEVERAL)
+		n = SEVERAL + 2;
+	else if (n != STUCK)
+		n++;
+	atomic_store_explicit(place, (unsigned char)n, memory_order_relaxed);
 }
 
 static void filter_drop_locked(const void *p)
 {
-	uint32_t place = sonde__filter_place(p);
-	atomic_ullong *word = &sonde__filter[place / 64];
+	atomic_uchar *place = &sonde__filter[sonde__filter_place(p)];
+	int n = atomic_load_explicit(place, memory_order_relaxed);
 
-	if (counts[place] == STUCK)
-		return;
-	counts[place]--;
-	if (counts[place] != 0)
-		return;
-	atomic_store_explicit(
-		word, atomic_load_explicit(word, memory_order_relaxed) & ~(1ull << place % 64),
-		memory_order_relaxed);
+	if (n <= SEVERAL + 1)
+		n = 0;
+	else if (n != STUCK)
+		n--;
+	atomic_store_explicit(place, (unsigned char)n, memory_order_relaxed);
+}
+
+/* With what the filter knows beyond its answer, most that are beside a known one need no search. */
+static bool is_beside(const void *p)
+{
+	int n = atomic_load_explicit(&sonde__filter[sonde__filter_place(p)], memory_order_relaxed);
+
+	return n <= SEVERAL && n != alone(p);
 }
 
 void sonde__filter_add(const void *p)
@@ -233,6 +245,15 @@ static bool insert_locked(struct stripe *s, uint64_t hash, uint64_t p, uint64_t 
 	return true;
 }
 
+void sonde__live_expect(const void *p)
+{
+	uintptr_t table = atomic_load_explicit(&stripe_of(p)->table, memory_order_relaxed);
+
+	if (table)
+		__builtin_prefetch(entries_of(table) +
+				   (home_of(hash_of(p)) & (capacity_of(table) - 1)));
+}
+
 bool sonde__live_insert(const void *p, uint64_t mark, uint64_t *missed)
 {
 	uint64_t hash = hash_of(p);
@@ -297,8 +318,11 @@ static void leave(struct stripe *s)
 bool sonde__live_knows(const void *p)
 {
 	struct stripe *s = stripe_of(p);
-	uintptr_t table = atomic_load_explicit(&s->table, memory_order_acquire);
+	uintptr_t table;
 
+	if (is_beside(p))
+		return false;
+	table = atomic_load_explicit(&s->table, memory_order_acquire);
 	return find(table, hash_of(p), (uintptr_t)p) ||
 	       atomic_load_explicit(&s->table, memory_order_relaxed) != table;
 }

@@ -29,8 +29,8 @@
 	".balign 4\n\t"                                                                            \
 	".long 661b - .\n\t"                                                                       \
 	".popsection\n"
-#define SONDE__JUMP_ABOVE(label)    SONDE__JUMP("0x87", label) /* ja */
-#define SONDE__JUMP_NO_CARRY(label) SONDE__JUMP("0x83", label) /* jnc */
+#define SONDE__JUMP_ABOVE(label) SONDE__JUMP("0x87", label) /* ja */
+#define SONDE__JUMP_EQUAL(label) SONDE__JUMP("0x84", label) /* je */
 
 #endif
 
