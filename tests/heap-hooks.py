@@ -79,10 +79,10 @@ def read(sonde, profile):
 
 
 def ways(program, preload):
-    """In which libraries the hooks' jumps end."""
+    """In which library the jump of each hook ends."""
     done = subprocess.run([program], env={**os.environ, "LD_PRELOAD": " ".join(preload)},
                           capture_output=True, text=True, check=True)
-    return {line.split()[1] for line in done.stdout.splitlines()}
+    return dict(map(str.split, done.stdout.splitlines()))
 
 
 def build(scratch):
@@ -127,9 +127,10 @@ def main():
             if platform.machine() != "x86_64":
                 continue
             got = ways(scratch + "/ways", [lib] + below)
-            tell(got == {library or "libc.so.6"}, f"hooks lead straight to {name}", got)
+            right = {hook: "libc.so.6" if "mutex" in hook else library or "libc.so.6" for hook in got}
+            tell(got == right, f"hooks lead straight to {name}, and to the C library", got)
             got = ways(scratch + "/ways", [lib] + below + [scratch + "/early.so"])
-            tell(got == {os.path.basename(lib)}, f"{name}'s stay as they are beside a thread", got)
+            tell(set(got.values()) == {os.path.basename(lib)}, f"{name}'s stay as they are beside a thread", got)
     print(f"1..{number}")
 
 

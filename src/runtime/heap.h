@@ -29,7 +29,7 @@
  */
 static inline bool sonde__heap_passes(size_t size)
 {
-#if defined(__x86_64__)
+#if defined(SONDE__JUMP)
 	__asm__ goto("subq %1, %0\n\t" SONDE__JUMP_ABOVE("passes")
 		     :
 		     : "m"(sonde__tls.until), "r"(size)

@@ -16,7 +16,8 @@
 #pragma GCC optimize("omit-frame-pointer")
 #endif
 
-#define HOOK             __attribute__((visibility("default")))
+/* Not in two pieces of what is fetched at once. */
+#define HOOK             __attribute__((visibility("default"), aligned(32)))
 #define rarely(question) __builtin_expect(question, 0)
 
 HOOK int pthread_mutex_lock(pthread_mutex_t *m)

@@ -31,16 +31,7 @@ static inline uint32_t sonde__filter_place(const void *p)
 /* Whether 'p' may be known; no false "no". */
 static inline bool sonde__live_maybe(const void *p)
 {
-	const atomic_uchar *place = &sonde__filter[sonde__filter_place(p)];
-
-#if defined(__x86_64__)
-	__asm__ goto("cmpb $0, %0\n\t" SONDE__JUMP_EQUAL("no") : : "m"(*place) : "cc" : no);
-	return true;
-no:
-	return false;
-#else
-	return __builtin_expect(atomic_load_explicit(place, memory_order_relaxed) != 0, 0);
-#endif
+	return !sonde__is_zero(&sonde__filter[sonde__filter_place(p)]);
 }
 
 /* All free()s and realloc()s of 'p' take the slow path from now on. */

@@ -7,6 +7,7 @@
 
 #include "runtime/next.h"
 
+#include <stdint.h>
 #include <string.h>
 
 struct sonde__next_lock sonde__next_lock;
@@ -83,6 +84,17 @@ void sonde__next_lock_find(void)
 	atomic_compare_exchange_strong(&sonde__lock_flags.locks, &unknown, 0);
 	unknown = SONDE__LOCKS_UNKNOWN;
 	atomic_compare_exchange_strong(&sonde__lock_flags.others, &unknown, 0);
+}
+
+const void *sonde__next_lock_behind(const void *pointer)
+{
+	uintptr_t at = (uintptr_t)pointer - (uintptr_t)&sonde__next_lock;
+	const void *f;
+
+	if (at >= sizeof(sonde__next_lock) || at % sizeof(f) != 0)
+		return NULL;
+	memcpy(&f, (const char *)&sonde__next_lock + at, sizeof(f));
+	return f;
 }
 
 void sonde__lock_flags_set(bool locks, bool others)

@@ -6,6 +6,8 @@
 #ifndef RUNTIME_NEXT_LOCK_H
 #define RUNTIME_NEXT_LOCK_H
 
+#include "runtime/shortcut.h"
+
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -71,23 +73,25 @@ extern struct sonde__lock_flags sonde__lock_flags __attribute__((visibility("hid
 
 static inline bool sonde__looks_at_locks(void)
 {
-	return atomic_load_explicit(&sonde__lock_flags.locks, memory_order_acquire) != 0;
+	return !sonde__is_zero(&sonde__lock_flags.locks);
 }
 
 static inline bool sonde__looks_at_others(void)
 {
-	return atomic_load_explicit(&sonde__lock_flags.others, memory_order_acquire) != 0;
+	return !sonde__is_zero(&sonde__lock_flags.others);
 }
 
 static inline bool sonde__has_waiting(void)
 {
-	return atomic_load_explicit(&sonde__lock_flags.waiting, memory_order_acquire) != 0;
+	return !sonde__is_none(&sonde__lock_flags.waiting);
 }
 
 enum { SONDE__LOCKS_UNKNOWN = 2 }; /* in a flag: the functions behind are not known yet */
 
 /* Finds the functions behind, unless it has been done. */
 void sonde__next_lock_find(void);
+/* Which one a pointer of sonde__next_lock has, if it has been found; NULL if it is none of them. */
+const void *sonde__next_lock_behind(const void *pointer);
 /* What is to be looked at from now on; waits for nobody. */
 void sonde__lock_flags_set(bool locks, bool others);
 

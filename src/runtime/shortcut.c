@@ -1,12 +1,13 @@
 /*
- * shortcut.c - from a hook straight to the next allocator
+ * shortcut.c - from a hook straight to the function behind it
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/shortcut.h"
 
-#if defined(__x86_64__)
+#if defined(SONDE__JUMP)
 
+#include "runtime/next-lock.h"
 #include "runtime/next.h"
 #include "runtime/os.h"
 
@@ -42,11 +43,14 @@ static const unsigned char *after(const unsigned char *distance)
  */
 static const void *goal(const unsigned char *distance)
 {
-	const unsigned char *hop = after(distance);
+	const unsigned char *hop = after(distance), *pointer;
+	const void *to;
 
 	if (hop[0] != 0xff || hop[1] != 0x25)
 		return NULL;
-	return sonde__next_behind(after(hop + THROUGH));
+	pointer = after(hop + THROUGH);
+	to = sonde__next_behind(pointer);
+	return to ? to : sonde__next_lock_behind(pointer);
 }
 
 static bool is_alone(void)

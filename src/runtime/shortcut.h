@@ -1,5 +1,5 @@
 /*
- * shortcut.h - from a hook straight to the next allocator
+ * shortcut.h - from a hook straight to the function behind it
  *
  * A hook ends with a decision and a jump: the slow way, or on to the function that a pointer has.
  * Processors follow one jump for free and a second one a cycle later; and a decision that was ever
@@ -16,7 +16,10 @@
 #ifndef RUNTIME_SHORTCUT_H
 #define RUNTIME_SHORTCUT_H
 
-#if defined(__x86_64__)
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 
 /*
  * For `asm goto`: a conditional jump to a label, of the long form, with the place of its distance
@@ -32,13 +35,51 @@
 #define SONDE__JUMP_ABOVE(label) SONDE__JUMP("0x87", label) /* ja */
 #define SONDE__JUMP_EQUAL(label) SONDE__JUMP("0x84", label) /* je */
 
+/* Whether there is 0, as hooks expect it; what another thread wrote before can be read then. */
+static inline bool sonde__is_zero(const atomic_uchar *at)
+{
+	__asm__ goto("cmpb $0, %0\n\t" SONDE__JUMP_EQUAL("yes")
+		     :
+		     : "m"(*at)
+		     : "cc", "memory"
+		     : yes);
+	return false;
+yes:
+	return true;
+}
+
+static inline bool sonde__is_none(const atomic_uint *at)
+{
+	__asm__ goto("cmpl $0, %0\n\t" SONDE__JUMP_EQUAL("yes")
+		     :
+		     : "m"(*at)
+		     : "cc", "memory"
+		     : yes);
+	return false;
+yes:
+	return true;
+}
+
+#else
+
+static inline bool sonde__is_zero(const atomic_uchar *at)
+{
+	return __builtin_expect(atomic_load_explicit(at, memory_order_acquire) == 0, 1);
+}
+
+static inline bool sonde__is_none(const atomic_uint *at)
+{
+	return __builtin_expect(atomic_load_explicit(at, memory_order_acquire) == 0, 1);
+}
+
 #endif
 
 /*
- * Makes those jumps short cuts that lead to a bare `jmp *` through a pointer of next.h: whatever
- * stands there is what may be left out.  All others stay, and all do where this cannot be done
- * safely: another thread runs, the program has more rights than who started it, what comes next is
- * out of reach, memory cannot be written to (/proc/self/mem).  At the start only.
+ * Makes those jumps short cuts that lead to a bare `jmp *` through a pointer of next.h or
+ * next-lock.h: whatever stands there is what may be left out.  All others stay, and all do where
+ * this cannot be done safely: another thread runs, the program has more rights than who started it,
+ * what comes next is out of reach, memory cannot be written to (/proc/self/mem).  At the start
+ * only.
  */
 void sonde__shortcuts_make(void);
 

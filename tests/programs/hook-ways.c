@@ -35,9 +35,15 @@ int main(void)
 		const char *name;
 		unsigned char kind;
 	} hooks[] = {
-		{ "malloc", ABOVE },        { "calloc", ABOVE },   { "realloc", EQUAL },
-		{ "free", EQUAL },          { "memalign", ABOVE }, { "posix_memalign", ABOVE },
+		{ "malloc", ABOVE },
+		{ "calloc", ABOVE },
+		{ "realloc", EQUAL },
+		{ "free", EQUAL },
+		{ "memalign", ABOVE },
+		{ "posix_memalign", ABOVE },
 		{ "aligned_alloc", ABOVE },
+		{ "pthread_mutex_lock", EQUAL },
+		{ "pthread_mutex_unlock", EQUAL },
 	};
 
 	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
