@@ -5,6 +5,7 @@
  */
 #include "runtime/chance.h"
 
+#include <stddef.h>
 #include <string.h>
 
 static const double ln2 = 0.693147180559945309417;
@@ -12,6 +13,8 @@ static const double ln2 = 0.693147180559945309417;
 /* x = m * 2^e with m near 1; ln m from the series of the area tangent, which ends soon there. */
 double sonde__ln(double x)
 {
+	static const double parts[] = { 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11,
+					1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3,  1.0 };
 	uint64_t bits;
 	double m, s, square, sum = 0;
 	int e;
@@ -26,8 +29,8 @@ double sonde__ln(double x)
 	}
 	s = (m - 1) / (m + 1);
 	square = s * s;
-	for (int i = 21; i >= 1; i -= 2)
-		sum = sum * square + 1.0 / i;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		sum = sum * square + parts[i];
 	return 2 * s * sum + e * ln2;
 }
 

@@ -199,7 +199,7 @@ static void record(const void *p, size_t size, uint64_t rate, const void *caller
 	sonde__live_expect(p);
 	row = row_of(sonde__caller_stack(caller), size, rate);
 	add_one(&sonde__stats.heap_samples);
-	if (!row || !sonde__live_insert(p, sonde__mark(row, sonde__now()), &missed)) {
+	if (!row || !sonde__live_insert(p, sonde__mark(row, sonde__now_about()), &missed)) {
 		add_one(&sonde__stats.heap_lost);
 		return;
 	}

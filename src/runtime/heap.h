@@ -128,7 +128,7 @@ bool sonde__heap_unseen(char *to, size_t cap);
 
 /*
  * What is kept of a live sample in one word: the number of its row, from 1 on, and when it was
- * allocated, in units of 2^17 ns of sonde__now().
+ * allocated, in units of 2^17 ns of sonde__now_about().
  */
 enum { SONDE__MARK_ROW_BITS = 24, SONDE__MARK_TIME_SHIFT = 17 };
 
@@ -142,7 +142,10 @@ static inline uint32_t sonde__mark_row(uint64_t mark)
 	return mark & ((1 << SONDE__MARK_ROW_BITS) - 1);
 }
 
-/* ns from then to 'now', too many by less than a unit; the time wraps around after four years. */
+/*
+ * ns from then to 'now', too many by less than a unit and a tick of the kernel; the time wraps
+ * around after four years.
+ */
 static inline uint64_t sonde__mark_age(uint64_t mark, uint64_t now)
 {
 	const unsigned bits = 64 - SONDE__MARK_ROW_BITS + SONDE__MARK_TIME_SHIFT;

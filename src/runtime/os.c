@@ -120,6 +120,11 @@ uint64_t sonde__now(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t sonde__now_about(void)
+{
+	return read_clock(CLOCK_MONOTONIC_COARSE);
+}
+
 uint64_t sonde__wall(void)
 {
 	return read_clock(CLOCK_REALTIME);

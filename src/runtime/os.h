@@ -36,6 +36,7 @@ void *sonde__room_take(struct sonde__room *r, size_t bytes);
 
 /* Handler-safe. */
 uint64_t sonde__now(void);        /* CLOCK_MONOTONIC, ns */
+uint64_t sonde__now_about(void);  /* the same, up to 10 ms ago, for a fifth of the time */
 uint64_t sonde__thread_cpu(void); /* CPU time of this thread, ns */
 int sonde__tid(void);             /* asks the kernel */
 
