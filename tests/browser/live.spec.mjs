@@ -35,8 +35,9 @@ async function start(port, command, args, env = {}) {
 async function startOurs() {
 	const library = join(dirname(sonde), "libsonde.so");
 	const port = await freePort();
-	const code = "import hashlib\nkeep = []\nwhile True:\n keep.append(b'x' * 1000)\n" +
-		" hashlib.sha256(b'y' * 100000).digest()\n keep = keep[-100000:]\n";
+	// So much from the start on that no heap profile is without a sample.
+	const code = "import hashlib\nkeep = [bytes(1000) for i in range(50000)]\nwhile True:\n" +
+		" keep.append(bytes(1000))\n hashlib.sha256(bytes(100000)).digest()\n keep = keep[-100000:]\n";
 	if (!existsSync(library)) return undefined;
 	return start(port, "python3", ["-c", code], { LD_PRELOAD: library, SONDE_ADDR: `127.0.0.1:${port}` });
 }
