@@ -35,44 +35,32 @@
 #define SONDE__JUMP_ABOVE(label) SONDE__JUMP("0x87", label) /* ja */
 #define SONDE__JUMP_EQUAL(label) SONDE__JUMP("0x84", label) /* je */
 
-/* Whether there is 0, as hooks expect it; what another thread wrote before can be read then. */
-static inline bool sonde__is_zero(const atomic_uchar *at)
-{
-	__asm__ goto("cmpb $0, %0\n\t" SONDE__JUMP_EQUAL("yes")
-		     :
-		     : "m"(*at)
-		     : "cc", "memory"
-		     : yes);
-	return false;
-yes:
-	return true;
-}
-
-static inline bool sonde__is_none(const atomic_uint *at)
-{
-	__asm__ goto("cmpl $0, %0\n\t" SONDE__JUMP_EQUAL("yes")
-		     :
-		     : "m"(*at)
-		     : "cc", "memory"
-		     : yes);
-	return false;
-yes:
-	return true;
-}
+#define SONDE__ZERO_TEST(name, type, compare)                                                      \
+	static inline bool name(const type *at)                                                    \
+	{                                                                                          \
+		__asm__ goto(compare " $0, %0\n\t" SONDE__JUMP_EQUAL("yes")                        \
+			     :                                                                     \
+			     : "m"(*at)                                                            \
+			     : "cc", "memory"                                                      \
+			     : yes);                                                               \
+		return false;                                                                      \
+	yes:                                                                                       \
+		return true;                                                                       \
+	}
 
 #else
 
-static inline bool sonde__is_zero(const atomic_uchar *at)
-{
-	return __builtin_expect(atomic_load_explicit(at, memory_order_acquire) == 0, 1);
-}
-
-static inline bool sonde__is_none(const atomic_uint *at)
-{
-	return __builtin_expect(atomic_load_explicit(at, memory_order_acquire) == 0, 1);
-}
+#define SONDE__ZERO_TEST(name, type, compare)                                                      \
+	static inline bool name(const type *at)                                                    \
+	{                                                                                          \
+		return __builtin_expect(atomic_load_explicit(at, memory_order_acquire) == 0, 1);   \
+	}
 
 #endif
+
+/* Whether there is 0, as hooks expect it; what another thread wrote before can be read then. */
+SONDE__ZERO_TEST(sonde__is_zero, atomic_uchar, "cmpb")
+SONDE__ZERO_TEST(sonde__is_none, atomic_uint, "cmpl")
 
 /*
  * Makes those jumps short cuts that lead to a bare `jmp *` through a pointer of next.h or
