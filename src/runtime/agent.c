@@ -7,6 +7,7 @@
 
 #include "runtime/aside.h"
 #include "runtime/autodump.h"
+#include "runtime/bypass.h"
 #include "runtime/contention.h"
 #include "runtime/cpu.h"
 #include "runtime/family.h"
@@ -89,6 +90,17 @@ unsigned sonde__agent_set_cpu_hz(unsigned hz)
 	return before ? before : SONDE__CPU_HZ;
 }
 
+/* Frees that go past us would leave what they free alive for ever: rather nothing is sampled. */
+uint64_t sonde__agent_set_heap_rate(uint64_t rate)
+{
+	if (rate && !sonde__bypass_malloc_end()) {
+		sonde__say_off(SONDE__HEAP, "some of the program's calls of malloc() and free() "
+					    "cannot be led to the hooks any more");
+		rate = 0;
+	}
+	return sonde__heap_set_rate(rate);
+}
+
 const char *sonde__cmdline(size_t *n)
 {
 	*n = agent.ncmdline;
@@ -108,6 +120,11 @@ void sonde__agent_wake(void)
 		sonde__rules_forget();
 	if (!atomic_load(&sonde__sandboxed))
 		wake();
+}
+
+bool sonde__agent_may_ask_loader(void)
+{
+	return !agent.forked;
 }
 
 bool sonde__agent_is_on(void)
@@ -297,8 +314,10 @@ static void look_around(void)
 	} else if (now < agent.next_look) {
 		return;
 	}
-	if (!agent.forked)
+	if (!agent.forked) {
 		sonde__modules_refresh();
+		sonde__bypass_locks();
+	}
 	agent.next_look = now + agent.pause;
 	agent.pause = agent.pause * 4 < LOOK_LAST_MS * ms ? agent.pause * 4 : LOOK_LAST_MS * ms;
 }
@@ -406,15 +425,11 @@ static int start_thread(void)
 	return -rc;
 }
 
-/* The folder has a link for every thread, and the two that all folders have. */
 static bool has_one_thread(void)
 {
-	struct stat st = { 0 };
+	unsigned n = atomic_load(&sonde__sandboxed) ? 0 : sonde__thread_count();
 
-	return !atomic_load(&sonde__sandboxed) &&
-	       sonde__syscall(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&st, 0, 0,
-			      0) == 0 &&
-	       st.st_nlink <= 2 + 1 + (agent.state == ON);
+	return n > 0 && n <= 1 + (agent.state == ON);
 }
 
 static void fork_prepare(void)
@@ -589,7 +604,7 @@ static int start(const struct sonde__config *c, bool ask_loader)
 		prepare(c);
 		if (ask_loader && !agent.forked)
 			sonde__modules_refresh();
-		sonde__heap_set_rate(c->heap_rate);
+		sonde__agent_set_heap_rate(c->heap_rate);
 		measure_waits(c);
 		settle(ON);
 		rc = start_thread();
@@ -600,7 +615,7 @@ static int start(const struct sonde__config *c, bool ask_loader)
 	}
 	if (rc == -EADDRINUSE) {
 		stand_by();
-		sonde__heap_set_rate(c->heap_rate);
+		sonde__agent_set_heap_rate(c->heap_rate);
 	}
 	if (rc < 0)
 		settle(OFF);

@@ -82,11 +82,16 @@ bool sonde__parse_time(const char *text, uint64_t *ns);
 int sonde__agent_start(const struct sonde__config *c);
 void sonde__agent_stop(void);
 bool sonde__agent_is_on(void);
+/* Not in a child of fork(), in which the loader's lock may be locked for ever, until that has asked
+ * it something itself. */
+bool sonde__agent_may_ask_loader(void);
 /* Asks the agent to look at the modules again; from dlopen()/dlclose() hooks. */
 void sonde__agent_wake(void);
 /* What it was started with; the rate for CPU profiles may change. */
 const struct sonde__config *sonde__agent_config(void);
 unsigned sonde__agent_set_cpu_hz(unsigned hz);
+/* As sonde__heap_set_rate(), once all calls of the program come to the hooks. */
+uint64_t sonde__agent_set_heap_rate(uint64_t rate);
 
 /* The lines that each preset's system writes when it is switched on. */
 void sonde__announce_presets(const struct sonde__config *c);

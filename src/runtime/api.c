@@ -5,6 +5,7 @@
  */
 #include "runtime/agent.h"
 #include "runtime/buf.h"
+#include "runtime/bypass.h"
 #include "runtime/contention.h"
 #include "runtime/heap.h"
 #include "runtime/labels.h"
@@ -126,7 +127,7 @@ int sonde_is_on(void)
 
 uint64_t sonde_set_heap_rate(uint64_t bytes)
 {
-	return sonde__heap_set_rate(bytes);
+	return sonde__agent_set_heap_rate(bytes);
 }
 
 uint64_t sonde_set_mutex_fraction(uint64_t n)
@@ -272,11 +273,14 @@ __attribute__((noinline)) static void libsonde_needs_a_program_without_static(vo
 __attribute__((constructor)) static void begin(void)
 {
 	struct sonde__config c;
+	bool on = sonde__config_from_env(&c, environ);
 
 	libsonde_needs_a_program_without_static();
 	sonde__next_lock_find();
 	sonde__shortcuts_make();
-	if (sonde__config_from_env(&c, environ)) {
+	if (!on || c.heap_rate == 0)
+		sonde__bypass_malloc(environ);
+	if (on) {
 		start(&c);
 	} else if (c.complaint[0]) {
 		sonde__log_open(&c);

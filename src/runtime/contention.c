@@ -5,6 +5,8 @@
  */
 #include "runtime/contention.h"
 
+#include "runtime/agent.h"
+#include "runtime/bypass.h"
 #include "runtime/caller-stack.h"
 #include "runtime/fork.h"
 #include "runtime/labels.h"
@@ -116,6 +118,15 @@ static void apply(void)
 		sonde__waiters_sweep();
 }
 
+/* Asks the loader, so not under the lock.  Behind a filter the agent does it, a moment later. */
+static void see_all(void)
+{
+	bool later = atomic_load(&sonde__sandboxed) && sonde__agent_is_on();
+
+	if (atomic_load(&sonde__lock_flags.locks) && !sonde__bypass_locks_end() && !later)
+		sonde__say_off(SONDE__LOCKS, "some of the program's calls go past the hooks");
+}
+
 static void before_fork(void)
 {
 	sonde__lock(&rows.lock);
@@ -162,6 +173,7 @@ uint64_t sonde__contention_set_rate(enum sonde__contention kind, uint64_t rate)
 	rates.asked[kind] = rate;
 	apply();
 	give_lock();
+	see_all();
 	return before;
 }
 
@@ -187,6 +199,7 @@ unsigned sonde__contention_open(enum sonde__contention kind, uint64_t rate)
 		apply();
 	}
 	give_lock();
+	see_all();
 	return i < WINDOWS ? i + 1 : 0;
 }
 
@@ -206,6 +219,7 @@ void sonde__contention_look(void)
 	take_lock();
 	apply();
 	give_lock();
+	see_all();
 }
 
 /* Rows. */

@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "runtime/agent.h"
+#include "runtime/bypass.h"
 #include "runtime/next.h"
 #include "runtime/thread.h"
 
@@ -18,6 +19,8 @@
 
 typedef void *open_function(const char *, int);
 typedef int close_function(void *);
+
+atomic_bool sonde__dlopen_called;
 
 static void *find(_Atomic(void *) *next, const char *name)
 {
@@ -34,6 +37,7 @@ static open_function *before_open(void)
 {
 	static _Atomic(void *) next;
 
+	atomic_store_explicit(&sonde__dlopen_called, true, memory_order_relaxed);
 	if (sonde__threads_on())
 		sonde__agent_wake();
 	return (open_function *)find(&next, "dlopen");

@@ -9,6 +9,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "runtime/bypass.h"
 #include "runtime/lock-slow.h"
 #include "runtime/next-lock.h"
 
@@ -119,3 +120,23 @@ HOOK int mtx_unlock(mtx_t *m)
 		return sonde__slow_mtx_unlock(m);
 	return sonde__next_lock.mtx_unlock(m);
 }
+
+/* Those that are called a million times a second. */
+OURS(pthread_mutex_lock);
+OURS(pthread_mutex_unlock);
+OURS(pthread_rwlock_rdlock);
+OURS(pthread_rwlock_wrlock);
+OURS(pthread_rwlock_unlock);
+OURS(mtx_lock);
+OURS(mtx_unlock);
+
+const struct sonde__hooked sonde__hooked_locks[] = {
+	HOOKED(pthread_mutex_lock, sonde__next_lock.mutex_lock),
+	HOOKED(pthread_mutex_unlock, sonde__next_lock.mutex_unlock),
+	HOOKED(pthread_rwlock_rdlock, sonde__next_lock.rwlock_rdlock),
+	HOOKED(pthread_rwlock_wrlock, sonde__next_lock.rwlock_wrlock),
+	HOOKED(pthread_rwlock_unlock, sonde__next_lock.rwlock_unlock),
+	HOOKED(mtx_lock, sonde__next_lock.mtx_lock),
+	HOOKED(mtx_unlock, sonde__next_lock.mtx_unlock),
+	{ .name = NULL },
+};

@@ -10,6 +10,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "runtime/bypass.h"
 #include "runtime/heap.h"
 #include "runtime/live.h"
 #include "runtime/malloc-slow.h"
@@ -122,3 +123,27 @@ HOOK void *pvalloc(size_t size)
 		return sonde__slow_pvalloc(size);
 	return sonde__next.pvalloc(size);
 }
+
+/* cfree() and reallocarray() go on to another one of ours. */
+OURS(malloc);
+OURS(calloc);
+OURS(realloc);
+OURS(free);
+OURS(memalign);
+OURS(posix_memalign);
+OURS(aligned_alloc);
+OURS(valloc);
+OURS(pvalloc);
+
+const struct sonde__hooked sonde__hooked_malloc[] = {
+	HOOKED(malloc, sonde__next.malloc),
+	HOOKED(calloc, sonde__next.calloc),
+	HOOKED(realloc, sonde__next.realloc),
+	HOOKED(free, sonde__next.free),
+	HOOKED(memalign, sonde__next.memalign),
+	HOOKED(posix_memalign, sonde__next.posix_memalign),
+	HOOKED(aligned_alloc, sonde__next.aligned_alloc),
+	HOOKED(valloc, sonde__next.valloc),
+	HOOKED(pvalloc, sonde__next.pvalloc),
+	{ .name = NULL },
+};

@@ -57,7 +57,8 @@ static void add_info(struct sonde__buf *b)
 
 static void add_parts(struct sonde__buf *b)
 {
-	static const char *const names[SONDE__PARTS] = { "all", "heap", "cpu", "unwind", "server" };
+	static const char *const names[SONDE__PARTS] = { "all",    "heap",   "cpu",
+							 "unwind", "server", "locks" };
 
 	sonde__buf_text(b, "# HELP sonde_off Parts that are off, with the reason.\n"
 			   "# TYPE sonde_off gauge\n");

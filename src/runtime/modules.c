@@ -574,6 +574,14 @@ static int read_changes(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 1;
 }
 
+void sonde__modules_walk(int (*each)(struct dl_phdr_info *, size_t, void *), void *ctx)
+{
+	sonde__fork_join(SONDE__FORK_MODULES, &fork_part);
+	sonde__lock(&iterating);
+	dl_iterate_phdr(each, ctx);
+	sonde__unlock(&iterating);
+}
+
 bool sonde__modules_refresh(void)
 {
 	struct changes c = { 0 };

@@ -49,6 +49,11 @@ static void *arena_take(size_t alignment, size_t size)
 	return sonde__arena + at;
 }
 
+bool sonde__arena_was_used(void)
+{
+	return atomic_load_explicit(&arena_used, memory_order_relaxed) != 0;
+}
+
 void *sonde__next_symbol(const char *name)
 {
 	int saved = errno;

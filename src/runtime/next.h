@@ -41,6 +41,9 @@ static inline size_t sonde__arena_left(const void *p)
 	return at < SONDE__ARENA ? SONDE__ARENA - at : 0;
 }
 
+/* Whether anything ever came from there. */
+bool sonde__arena_was_used(void);
+
 /* The definition of 'name' behind ours, or NULL; errno stays. */
 void *sonde__next_symbol(const char *name);
 /* That of it with this version; where there is none such, the one that programs get. */

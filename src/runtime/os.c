@@ -17,6 +17,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -138,6 +139,17 @@ uint64_t sonde__thread_cpu(void)
 int sonde__tid(void)
 {
 	return (int)sonde__syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+/* The folder has a link for every thread, and the two that all folders have. */
+unsigned sonde__thread_count(void)
+{
+	struct stat st = { 0 };
+
+	if (sonde__syscall(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&st, 0, 0, 0) <
+	    0)
+		return 0;
+	return st.st_nlink > 2 ? (unsigned)st.st_nlink - 2 : 0;
 }
 
 /* 0: free; 1: held; 2: held, and somebody sleeps. */

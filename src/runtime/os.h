@@ -42,6 +42,9 @@ int sonde__tid(void);             /* asks the kernel */
 
 uint64_t sonde__wall(void); /* CLOCK_REALTIME, ns */
 
+/* How many threads the process has, ours included; 0 if that cannot be known. */
+unsigned sonde__thread_count(void);
+
 /*
  * A lock that a thread holds for a few instructions only.  sonde__trylock() is handler-safe; the
  * others are not.  fork() in another thread may leave it locked in the child: fork.c takes all.

@@ -73,6 +73,7 @@ static void add_notes(struct sonde__buf *b)
 	add_note(b, "The heap profile is off: ", sonde__why_off(SONDE__HEAP));
 	add_note(b, "The CPU profile is off: ", sonde__why_off(SONDE__CPU));
 	add_note(b, "Unwinding is off: ", sonde__why_off(SONDE__UNWIND));
+	add_note(b, "Waits are not all seen: ", sonde__why_off(SONDE__LOCKS));
 	if (!hooked)
 		add_note(b, "",
 			 "The program's allocator is not reached by our hooks: its memory is "

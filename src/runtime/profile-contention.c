@@ -53,6 +53,7 @@ static void comment_rate(struct sonde__output *o, enum sonde__contention kind, c
 {
 	if (!sonde__contention_rate_now(kind))
 		sonde__output_comment(o, how);
+	sonde__comment_off(o, SONDE__LOCKS, "part of the waits");
 }
 
 static void add_mutex(struct sonde__output *o, const struct sonde__request *rq)

@@ -68,6 +68,7 @@ enum sonde__part {
 	SONDE__CPU,
 	SONDE__UNWIND,
 	SONDE__SERVER,
+	SONDE__LOCKS,
 	SONDE__PARTS
 };
 

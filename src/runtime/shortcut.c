@@ -16,13 +16,11 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 enum {
-	DISTANCE = 4,    /* bytes at the end of a jump */
-	THROUGH = 2,     /* those before it in `jmp *distance(%rip)` */
-	FIRST_LINKS = 2, /* of a directory that has no others in it */
+	DISTANCE = 4, /* bytes at the end of a jump */
+	THROUGH = 2,  /* those before it in `jmp *distance(%rip)` */
 };
 
 /* Each has where, from itself, the distance of a jump is. */
@@ -53,15 +51,6 @@ static const void *goal(const unsigned char *distance)
 	return to ? to : sonde__next_lock_behind(pointer);
 }
 
-static bool is_alone(void)
-{
-	struct stat st;
-
-	return sonde__syscall(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&st, 0, 0,
-			      0) == 0 &&
-	       st.st_nlink == FIRST_LINKS + 1;
-}
-
 /* Where the file shows something else than memory has, it is not of this process (emulators). */
 static void shorten(long file, const unsigned char *distance)
 {
@@ -82,7 +71,7 @@ void sonde__shortcuts_make(void)
 {
 	long file;
 
-	if (getauxval(AT_SECURE) || !is_alone())
+	if (getauxval(AT_SECURE) || sonde__thread_count() != 1)
 		return;
 	file = sonde__syscall(SYS_openat, AT_FDCWD, (long)"/proc/self/mem", O_RDWR | O_CLOEXEC, 0,
 			      0, 0);

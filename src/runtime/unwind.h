@@ -41,6 +41,10 @@ struct sonde__modules {
 bool sonde__modules_refresh(void);
 const struct sonde__modules *sonde__modules(void); /* the newest; never NULL after a refresh */
 
+/* dl_iterate_phdr(), but no fork() comes between, and nobody else is in it through here. */
+struct dl_phdr_info;
+void sonde__modules_walk(int (*each)(struct dl_phdr_info *, size_t, void *), void *ctx);
+
 /*
  * The module that 'pc' lies in, now or, if there is none now, before it was unloaded (for the last
  * thousand of those); NULL if there never was one.  Any thread.
