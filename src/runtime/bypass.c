@@ -6,7 +6,6 @@
 #include "runtime/bypass.h"
 
 #include "runtime/agent.h"
-#include "runtime/guard.h"
 #include "runtime/next-lock.h"
 #include "runtime/next.h"
 #include "runtime/os.h"
@@ -36,8 +35,10 @@ enum { MAPS_MAX = 16 << 20 };
 struct pass {
 	const struct sonde__hooked *hooked;
 	bool back;                  /* to the hooks */
+	bool early;                 /* the program is about to begin, and has no other thread */
 	bool unfilled;              /* also words that the first call would fill in */
 	const atomic_uchar *unless; /* somebody wants to know: nothing is to be done any more */
+	uintptr_t open;             /* a page that is writable for a moment, or 0 */
 	uintptr_t page, linker;     /* the size of one; where the dynamic linker is */
 	char *maps;                 /* what the kernel says of pages, once it was asked */
 	size_t nmaps, mapped;
@@ -193,9 +194,14 @@ static bool is_read_only(const char *maps, size_t n, uintptr_t page)
 	return false;
 }
 
-/* Without an answer nothing is begun; but what was read-only once may be changed back. */
+/*
+ * When the program begins, what has a table has it filled in, and that is sealed.  Later nothing is
+ * begun without the kernel's word; but what was read-only once may be changed back.
+ */
 static bool is_sealed(struct pass *p, uintptr_t page)
 {
+	if (p->early)
+		return true;
 	if (!p->asked) {
 		p->asked = true;
 		p->maps = sonde__slurp("/proc/self/maps", MAPS_MAX, &p->nmaps, &p->mapped);
@@ -208,21 +214,30 @@ static bool protect(uintptr_t page, size_t n, int protection)
 	return sonde__syscall(SYS_mprotect, (long)page, (long)n, protection, 0, 0, 0) == 0;
 }
 
-static void write_word(struct pass *p, const struct table *t, atomic_uintptr_t *word, uintptr_t now,
-		       uintptr_t to)
+/* The page that was writable until now is read-only again. */
+static void seal(struct pass *p)
 {
-	uintptr_t page = (uintptr_t)word & -p->page;
-	bool sealed = page >= t->sealed && page < t->sealed_end;
+	if (p->open)
+		protect(p->open, p->page, PROT_READ);
+	p->open = 0;
+}
 
-	if (sealed && !is_sealed(p, page))
-		return;
-	if (sealed && !protect(page, p->page, PROT_READ | PROT_WRITE)) {
+/* Whether a word there can be written to now. */
+static bool unseal(struct pass *p, const struct table *t, uintptr_t word)
+{
+	uintptr_t page = word & -p->page;
+
+	if (page < t->sealed || page >= t->sealed_end || page == p->open)
+		return true;
+	seal(p);
+	if (!is_sealed(p, page))
+		return false;
+	if (!protect(page, p->page, PROT_READ | PROT_WRITE)) {
 		p->failed++;
-		return;
+		return false;
 	}
-	atomic_compare_exchange_strong(word, &now, to);
-	if (sealed)
-		protect(page, p->page, PROT_READ);
+	p->open = page;
+	return true;
 }
 
 static int each_binary(struct dl_phdr_info *info, size_t size, void *ctx)
@@ -243,9 +258,10 @@ static int each_binary(struct dl_phdr_info *info, size_t size, void *ctx)
 			continue;
 		now = atomic_load(word);
 		to = instead(p, &t, r, now);
-		if (to && !(p->unless && atomic_load(p->unless)))
-			write_word(p, &t, word, now, to);
+		if (to && !(p->unless && atomic_load(p->unless)) && unseal(p, &t, (uintptr_t)word))
+			atomic_compare_exchange_strong(word, &now, to);
 	}
+	seal(p);
 	return 0;
 }
 
@@ -283,9 +299,9 @@ static bool has_auditors(char **environment)
  */
 void sonde__bypass_malloc(char **environment)
 {
-	struct pass p = { .hooked = sonde__hooked_malloc };
+	struct pass p = { .hooked = sonde__hooked_malloc, .early = true };
 
-	if (sonde__guard_process() || sonde__thread_count() != 1 || sonde__arena_was_used() ||
+	if (getauxval(AT_SECURE) || sonde__thread_count() != 1 || sonde__arena_was_used() ||
 	    !sonde__next_behind(&sonde__next.malloc))
 		return;
 	p.unfilled = !atomic_load(&sonde__dlopen_called) && !has_auditors(environment) &&
