@@ -22,10 +22,6 @@
 
 enum { HELD = 16384, MAX_THREADS = 8 };
 
-/* The compiler knows these functions and would leave out pairs. */
-static void *(*volatile do_malloc)(size_t) = malloc;
-static void (*volatile do_free)(void *) = free;
-
 static _Atomic(void *) held[MAX_THREADS][HELD];
 static uint32_t sizes[4096];
 static long pairs;
@@ -59,7 +55,7 @@ static void run_tight(int me)
 {
 	(void)me;
 	for (long i = 0; i < pairs; i++)
-		do_free(do_malloc(16));
+		free(malloc(16));
 }
 
 /* Nothing is called for places where nothing was: what is counted are pairs of calls. */
@@ -68,7 +64,7 @@ static void put_over(_Atomic(void *) *place, void *p)
 	void *before = atomic_exchange_explicit(place, p, memory_order_acq_rel);
 
 	if (before)
-		do_free(before);
+		free(before);
 }
 
 /* Frees what lay in the place where it puts what it allocates. */
@@ -79,11 +75,11 @@ static void run_over(int put, int take)
 	for (long i = 0; i < pairs; i++) {
 		uint64_t r = draw(&random);
 		size_t size = sizes[r % 4096];
-		char *p = do_malloc(size);
+		char *p = malloc(size);
 
 		memset(p, 1, size);
 		if ((r >> 32) % 4 != 0) {
-			do_free(p);
+			free(p);
 			continue;
 		}
 		if (take != put)
