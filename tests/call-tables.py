@@ -184,7 +184,7 @@ def t_behind_a_filter_sampling_does_not_begin_and_says_so():
 
 
 def locks_go_past(p):
-    return until("locks go past", lambda: all(to == "libc.so.6" for to, _ in p.ways("pthread_mutex_lock").values()))
+    until("locks go past", lambda: US not in [to for to, _ in p.ways("pthread_mutex_lock").values()])
 
 
 def t_locks_go_past_also_in_a_library_that_is_loaded_later():
@@ -214,6 +214,40 @@ def t_a_fight_in_a_library_is_seen_by_who_asks_and_by_who_asks_again():
                              profile(port, "mutex?seconds=2&rate=1")).stdout.decode()
             fight.join()
             assert "lock_for_long" in text, text
+
+
+def operators():
+    """A program with the C++ library, and a library that calls operators of that."""
+    source = TMP / "make.cc"
+    source.write_text("""static int *volatile made;
+extern "C" void make_some() { for (int i = 0; i < 100; i++) made = new int; }
+""")
+    to = TMP / "libmake.so"
+    if not to.exists():
+        guest.run(guest.tool("c++"), "-O1", "-g", "-shared", "-fPIC", "-o", to, source)
+    return built("call-tables", "-Wl,-z,now,-z,relro", "-Wl,--no-as-needed", "-lstdc++"), to
+
+
+def t_operators_that_end_in_malloc_go_past_and_are_counted():
+    binary, made = operators()
+    port = free_port()
+    with program(binary, **on(port, SONDE_HEAP_RATE=1)) as p:
+        p.tell("call", made, "make_some")
+        until("operators go past", lambda: p.ways("_Znwm")[made.name][0] == "libstdc++.so.6")
+        p.tell("call", made, "make_some")
+        assert objects(port, "make_some") == 200
+
+
+def t_operators_of_an_allocator_stay():
+    paths = glob.glob("/usr/lib/*/" + ALLOCATORS["tcmalloc"])
+    if not paths:
+        raise Skip("there is no tcmalloc")
+    binary, made = operators()
+    with program(binary, **on(free_port(), LD_PRELOAD=f"{LIB} {paths[0]}")) as p:
+        p.tell("call", made, "make_some")
+        p.tell("load", library())
+        locks_go_past(p)
+        assert p.ways("_Znwm")[made.name][0] == US, p.ways("_Znwm")
 
 
 def t_libraries_come_and_go_while_waits_are_measured_now_and_then():

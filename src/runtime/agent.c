@@ -316,7 +316,7 @@ static void look_around(void)
 	}
 	if (!agent.forked) {
 		sonde__modules_refresh();
-		sonde__bypass_locks();
+		sonde__bypass_idle();
 	}
 	agent.next_look = now + agent.pause;
 	agent.pause = agent.pause * 4 < LOOK_LAST_MS * ms ? agent.pause * 4 : LOOK_LAST_MS * ms;

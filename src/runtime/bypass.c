@@ -6,6 +6,7 @@
 #include "runtime/bypass.h"
 
 #include "runtime/agent.h"
+#include "runtime/cxx-next.h"
 #include "runtime/next-lock.h"
 #include "runtime/next.h"
 #include "runtime/os.h"
@@ -328,16 +329,29 @@ bool sonde__bypass_malloc_end(void)
 	return end(&past_malloc, sonde__hooked_malloc);
 }
 
-void sonde__bypass_locks(void)
+static void pass_locks(void)
 {
 	struct pass p = { .hooked = sonde__hooked_locks, .unless = &sonde__lock_flags.locks };
 
-	if (atomic_load(&sonde__lock_flags.locks)) {
-		sonde__bypass_locks_end();
-		return;
-	}
 	atomic_store(&past_locks, true);
 	go_through(&p);
+}
+
+static void pass_operators(void)
+{
+	struct pass p = { .hooked = sonde__hooked_operators };
+
+	go_through(&p);
+}
+
+void sonde__bypass_idle(void)
+{
+	if (atomic_load(&sonde__lock_flags.locks))
+		sonde__bypass_locks_end();
+	else
+		pass_locks();
+	if (atomic_load(&sonde__cxx.mode) == SONDE__CXX_PASSES)
+		pass_operators();
 }
 
 bool sonde__bypass_locks_end(void)

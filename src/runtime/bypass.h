@@ -42,8 +42,9 @@ struct sonde__hooked {
 		.name = #function, .hook = our_##function, .next = &(pointer)                      \
 	}
 
-extern const struct sonde__hooked sonde__hooked_malloc[]; /* hooks-malloc.c */
-extern const struct sonde__hooked sonde__hooked_locks[];  /* hooks-lock.c */
+extern const struct sonde__hooked sonde__hooked_malloc[];    /* hooks-malloc.c */
+extern const struct sonde__hooked sonde__hooked_locks[];     /* hooks-lock.c */
+extern const struct sonde__hooked sonde__hooked_operators[]; /* hooks-cxx.c */
 
 extern atomic_bool sonde__dlopen_called; /* hooks-dl.c: at least once */
 
@@ -56,10 +57,11 @@ void sonde__bypass_malloc(char **environment);
 bool sonde__bypass_malloc_end(void);
 
 /*
- * The agent, now and then: mutexes and rwlocks, as binaries come, unless somebody wants to know of
- * them (next-lock.h).
+ * The agent, now and then, as binaries come: mutexes and rwlocks, unless somebody wants to know of
+ * them (next-lock.h), and for good those operators new and delete that end in malloc()
+ * (cxx-next.h).
  */
-void sonde__bypass_locks(void);
+void sonde__bypass_idle(void);
 /* After somebody wants to: as sonde__bypass_malloc_end().  Behind a filter of system calls the
  * agent does it, when it next looks around. */
 bool sonde__bypass_locks_end(void);

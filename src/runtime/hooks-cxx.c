@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "runtime/bypass.h"
 #include "runtime/cxx-next.h"
 #include "runtime/heap.h"
 #include "runtime/live.h"
@@ -78,3 +79,52 @@ DELETE(sonde__delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t",
        SONDE__DELETE_ALIGNED_NOTHROW)
 DELETE(sonde__delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t",
        SONDE__DELETE_ARRAY_ALIGNED_NOTHROW)
+
+/* While those of the C++ library call malloc() anyway. */
+OURS(_Znwm);
+OURS(_Znam);
+OURS(_ZnwmRKSt9nothrow_t);
+OURS(_ZnamRKSt9nothrow_t);
+OURS(_ZnwmSt11align_val_t);
+OURS(_ZnamSt11align_val_t);
+OURS(_ZnwmSt11align_val_tRKSt9nothrow_t);
+OURS(_ZnamSt11align_val_tRKSt9nothrow_t);
+OURS(_ZdlPv);
+OURS(_ZdaPv);
+OURS(_ZdlPvm);
+OURS(_ZdaPvm);
+OURS(_ZdlPvRKSt9nothrow_t);
+OURS(_ZdaPvRKSt9nothrow_t);
+OURS(_ZdlPvSt11align_val_t);
+OURS(_ZdaPvSt11align_val_t);
+OURS(_ZdlPvmSt11align_val_t);
+OURS(_ZdaPvmSt11align_val_t);
+OURS(_ZdlPvSt11align_val_tRKSt9nothrow_t);
+OURS(_ZdaPvSt11align_val_tRKSt9nothrow_t);
+
+const struct sonde__hooked sonde__hooked_operators[] = {
+	HOOKED(_Znwm, sonde__cxx.new[SONDE__NEW]),
+	HOOKED(_Znam, sonde__cxx.new[SONDE__NEW_ARRAY]),
+	HOOKED(_ZnwmRKSt9nothrow_t, sonde__cxx.new[SONDE__NEW_NOTHROW]),
+	HOOKED(_ZnamRKSt9nothrow_t, sonde__cxx.new[SONDE__NEW_ARRAY_NOTHROW]),
+	HOOKED(_ZnwmSt11align_val_t, sonde__cxx.new[SONDE__NEW_ALIGNED]),
+	HOOKED(_ZnamSt11align_val_t, sonde__cxx.new[SONDE__NEW_ARRAY_ALIGNED]),
+	HOOKED(_ZnwmSt11align_val_tRKSt9nothrow_t, sonde__cxx.new[SONDE__NEW_ALIGNED_NOTHROW]),
+	HOOKED(_ZnamSt11align_val_tRKSt9nothrow_t,
+	       sonde__cxx.new[SONDE__NEW_ARRAY_ALIGNED_NOTHROW]),
+	HOOKED(_ZdlPv, sonde__cxx.delete[SONDE__DELETE]),
+	HOOKED(_ZdaPv, sonde__cxx.delete[SONDE__DELETE_ARRAY]),
+	HOOKED(_ZdlPvm, sonde__cxx.delete[SONDE__DELETE_SIZED]),
+	HOOKED(_ZdaPvm, sonde__cxx.delete[SONDE__DELETE_ARRAY_SIZED]),
+	HOOKED(_ZdlPvRKSt9nothrow_t, sonde__cxx.delete[SONDE__DELETE_NOTHROW]),
+	HOOKED(_ZdaPvRKSt9nothrow_t, sonde__cxx.delete[SONDE__DELETE_ARRAY_NOTHROW]),
+	HOOKED(_ZdlPvSt11align_val_t, sonde__cxx.delete[SONDE__DELETE_ALIGNED]),
+	HOOKED(_ZdaPvSt11align_val_t, sonde__cxx.delete[SONDE__DELETE_ARRAY_ALIGNED]),
+	HOOKED(_ZdlPvmSt11align_val_t, sonde__cxx.delete[SONDE__DELETE_SIZED_ALIGNED]),
+	HOOKED(_ZdaPvmSt11align_val_t, sonde__cxx.delete[SONDE__DELETE_ARRAY_SIZED_ALIGNED]),
+	HOOKED(_ZdlPvSt11align_val_tRKSt9nothrow_t,
+	       sonde__cxx.delete[SONDE__DELETE_ALIGNED_NOTHROW]),
+	HOOKED(_ZdaPvSt11align_val_tRKSt9nothrow_t,
+	       sonde__cxx.delete[SONDE__DELETE_ARRAY_ALIGNED_NOTHROW]),
+	{ .name = NULL },
+};

@@ -3,14 +3,17 @@
  *
  * Reads commands, a line each, and answers each with lines and "done":
  *
- *	ways NAME	for each binary that calls NAME through a table: its name, the library that
- *the word leads to ("itself" if it is not filled in yet), what the kernel says of the page load
- *PATH	a library, which stays rate N		one sample per so many bytes from now on allocate N
- *malloc() so often, in a function of that name fight LIBRARY MS	two threads want one mutex,
- *all the time, in a function of the library churn LIBRARY MS	two threads load and unload it
- *meanwhile, and lock in it
- *	filter		whoever protects memory from now on is killed, but for threads that are
- *there
+ *	ways NAME		for each binary that calls NAME through a table: its name, the
+ *				library that the word leads to ("itself": it is not filled in yet),
+ *				and the rights of its page
+ *	load PATH		a library, which stays
+ *	call PATH FUNCTION	of that library, which stays, too
+ *	rate N			one sample per so many bytes from now on
+ *	allocate N		malloc() so often, in a function of that name
+ *	fight PATH MS		two threads want one mutex all the time, in that library
+ *	churn PATH MS		two threads load and unload it all the time, and lock in it
+ *	filter			whoever protects memory from now on is killed, but for threads
+ *				that are there already
  *
  * With an argument, so many threads allocate and free all the time.
  *
@@ -193,6 +196,8 @@ static void obey(const char *command, char *what, const char *how)
 		dl_iterate_phdr(each, NULL);
 	} else if (strcmp(command, "load") == 0) {
 		dlopen(what, RTLD_NOW);
+	} else if (strcmp(command, "call") == 0) {
+		((void (*)(void))(uintptr_t)dlsym(dlopen(what, RTLD_NOW), how))();
 	} else if (strcmp(command, "rate") == 0) {
 		set_rate(strtoull(what, NULL, 10));
 	} else if (strcmp(command, "allocate") == 0) {
