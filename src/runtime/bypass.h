@@ -10,10 +10,10 @@
  * program compares or keeps stay what they are; calls through these come to the hooks as before, so
  * hooks must always do the right thing by themselves.
  *
- * Many tables are read-only once they are filled (RELRO).  A page of these is writable while one
- * word in it is changed, and is not touched at all unless the kernel says that it is read-only:
- * only then is the dynamic linker done with it.  The table of the dynamic linker itself is let
- * alone.
+ * Many tables are read-only once they are filled (RELRO).  A page of these is writable while words
+ * in it are changed.  Once the program has begun it is not touched unless the kernel says that it
+ * is read-only: only then is the dynamic linker done with it.  The table of the dynamic linker
+ * itself is let alone.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
