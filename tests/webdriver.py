@@ -20,6 +20,7 @@ import urllib.request
 KEYS = {"Escape": "\ue00c", "Enter": "\ue007", "Tab": "\ue004", "Home": "\ue011", "Left": "\ue012",
         "Up": "\ue013", "Right": "\ue014", "Down": "\ue015", "Backspace": "\ue003"}
 PATIENCE = 300
+STARTS = 10
 
 
 def available():
@@ -28,17 +29,7 @@ def available():
 
 class Browser:
     def __init__(self, width=1300, height=900):
-        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE,
-                                       stderr=subprocess.DEVNULL, text=True)
-        self.url = None
-        for line in self.driver.stdout:
-            port = re.search(r"started successfully on port (\d+)", line)
-            if port:
-                self.url = f"http://127.0.0.1:{port[1]}"
-                break
-        if not self.url:
-            self.close()
-            raise RuntimeError("chromedriver does not start")
+        self.start()
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                  "--hide-scrollbars", f"--window-size={width},{height}"]
         wanted = {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL"},
@@ -49,6 +40,22 @@ class Browser:
             self.close()
             raise
         self.url += "/session/" + session["sessionId"]
+
+    def start(self):
+        # It asks for any free port on IPv4 and then wants the same one on IPv6, which some other
+        # test's server may have; then it exits, and the next time it is given another one.
+        for _ in range(STARTS):
+            self.url, said = None, ""
+            self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE,
+                                           stderr=subprocess.DEVNULL, text=True)
+            for line in self.driver.stdout:
+                said += line
+                port = re.search(r"started successfully on port (\d+)", line)
+                if port:
+                    self.url = f"http://127.0.0.1:{port[1]}"
+                    return
+            self.close()
+        raise RuntimeError(f"chromedriver does not start: {said}")
 
     def __enter__(self):
         return self
