@@ -23,7 +23,7 @@ RATES = (100, 250, 1000)
 CASES = [(mode, hz, fine) for fine in (True, False)
          for mode, rates in (("mix", RATES), ("threads", RATES), ("naps", (100, 1000)), ("short", (100, 1000)),
                              ("beat", (100,)), ("blocked", (100,)))
-         for hz in rates] + [("starts", 1000, True)]
+         for hz in rates] + [("starts", 1000, True), ("early", 100, True)]
 CHECKS = len(CASES) * 6
 Z = statistics.NormalDist().inv_cdf(1 - 1e-6 / CHECKS / 2)
 WITHIN = 0.02  # of getrusage
@@ -87,6 +87,9 @@ def check(mode, hz, fine):
         return "# SKIP no perf events here"
     if mode == "starts":
         assert r.silent == 0, f"{r.silent} profiles saw nothing"
+        return ""
+    if mode == "early":
+        assert r.coarse, "a thread that sleeps all the time kept its perf event for a second"
         return ""
     assert r.hz == hz, f"{r.hz} Hz"
     if mode == "naps" and fine:  # switching threads with a perf event would take too long

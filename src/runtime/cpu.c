@@ -42,6 +42,7 @@ enum {
 	POLL_TICKS = 50,       /* that a ring has until the next poll: less than half of it */
 	POLL_MIN_MS = 100,
 	POLL_MAX_MS = 500,
+	EARLY_MS = 100,     /* after which threads are looked at for the first time */
 	BUDGET = 100,       /* one part in so many of the CPU time may be ours */
 	TAIL_NS = 20000000, /* of a thread's time that may be without ticks at the end */
 	LONGEST = 1 << 18,  /* cycles; who takes longer was not running all the time */
@@ -62,8 +63,8 @@ static struct sonde__lock lock;
 static unsigned last_profile = FIRST_PROFILE - 1;
 static bool active;
 static unsigned asked_hz;
-static uint64_t next_watch;
-static struct sonde__buf counts; /* rows */
+static uint64_t early_look, next_watch; /* early_look: 0 when it is over */
+static struct sonde__buf counts;        /* rows */
 static struct sonde__index by_stack;
 static struct {
 	uint64_t now, cycles; /* at the start: how fast cycles are */
@@ -574,6 +575,20 @@ static void check_host(void)
 		break_off(why);
 }
 
+/*
+ * What a thread did before the profile says little of a server that was idle until now, and a perf
+ * event may be dear, so it is looked at again before the second is over.
+ */
+static void suit_all(unsigned profile)
+{
+	if (!early_look || sonde__now() < early_look)
+		return;
+	early_look = 0;
+	for (struct sonde__thread *t = sonde__threads(); t; t = t->next)
+		if (atomic_load(&t->tid) > 0)
+			suit(t, profile);
+}
+
 /* Once a second: what costs more than a look. */
 static void watch_all(unsigned profile)
 {
@@ -590,7 +605,7 @@ static void watch_all(unsigned profile)
 /* Often enough for the rings; each time a sleeping processor wakes up. */
 static uint64_t pause_between_polls(void)
 {
-	uint64_t ms = POLL_TICKS * atomic_load(&period) / 1000000;
+	uint64_t ms = early_look ? EARLY_MS : POLL_TICKS * atomic_load(&period) / 1000000;
 
 	ms = ms < POLL_MAX_MS ? ms : POLL_MAX_MS;
 	return (ms > POLL_MIN_MS ? ms : POLL_MIN_MS) * 1000000;
@@ -599,16 +614,19 @@ static uint64_t pause_between_polls(void)
 uint64_t sonde__cpu_poll(void)
 {
 	unsigned profile = atomic_load(&running);
+	uint64_t pause;
 
 	if (!sonde__trylock(&lock))
 		return POLL_MIN_MS * 1000000;
 	if (active && profile) {
 		check_host();
 		drain_all();
+		suit_all(profile);
 		watch_all(profile);
 	}
+	pause = pause_between_polls();
 	sonde__unlock(&lock);
-	return pause_between_polls();
+	return pause;
 }
 
 static int refuse(const char *why)
@@ -626,6 +644,7 @@ static int begin_profile(unsigned hz)
 	atomic_store(&lost, 0);
 	atomic_store(&fine, sonde__perf_allowed());
 	asked_hz = hz;
+	early_look = sonde__now() + EARLY_MS * 1000000ull;
 	next_watch = sonde__now() + SECOND;
 	sonde__buf_release(&counts);
 	sonde__index_release(&by_stack);

@@ -1,7 +1,8 @@
 /*
  * cpu-truth.c - spend CPU time in known shares under a CPU profile, and tell both
  *
- * usage: cpu-truth mix|threads|naps|short|beat|blocked|starts HZ SECONDS SEED	(of CPU time)
+ * usage: cpu-truth mix|threads|naps|short|beat|blocked|starts|early HZ SECONDS SEED	(of CPU
+ *time)
  *
  *	mix	one thread, functions in random order
  *	threads	the same in eight threads
@@ -11,6 +12,8 @@
  *	blocked	a second thread that blocks all signals
  *	starts	hundreds of profiles of a moment each; prints "fine", how many had perf events, and
  *		"silent", how many of those saw nothing
+ *	early	one that sleeps all the time, looked at before the first second is over; prints
+ *		"fine" and "coarse" only
  *
  * Every function is the same chain of multiplications, so time is proportional to the number of
  * rounds.  Prints "function NAME ROUNDS TICKS" for each, and "other", "lost", "hz", "cpu"
@@ -314,6 +317,24 @@ static int run_starts(unsigned hz)
 	return 0;
 }
 
+static int run_early(unsigned hz)
+{
+	enum { RUNS = 200 };
+	struct timespec nap = { .tv_nsec = 1000000 };
+
+	if (sonde__cpu_start(hz))
+		return 1;
+	fine = sonde__self() && sonde__self()->fd >= 0;
+	for (int i = 0; i < RUNS; i++) {
+		spend(0, per_ms / 10);
+		nanosleep(&nap, NULL);
+	}
+	sonde__cpu_poll();
+	look_at_timer();
+	printf("fine %d\ncoarse %d\n", fine, fine && atomic_load(&coarse));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t helper, watch;
@@ -326,6 +347,8 @@ int main(int argc, char **argv)
 	calibrate();
 	if (strcmp(argv[1], "starts") == 0)
 		return run_starts((unsigned)strtoul(argv[2], NULL, 10));
+	if (strcmp(argv[1], "early") == 0)
+		return run_early((unsigned)strtoul(argv[2], NULL, 10));
 	pthread_create(&helper, NULL, agent, NULL);
 	pthread_create(&watch, NULL, clock_watch, (void *)strtoul(argv[3], NULL, 10));
 	nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
