@@ -12,7 +12,7 @@
  * The kernel stops and starts a perf event whenever it switches threads, which takes some
  * microseconds: of a server that sleeps 7,000 times a second, 2.5 % of its time.  So threads that
  * hardly run before they sleep have POSIX timers, which cost nothing there: those where that would
- * be more than 0.2 % of their time, as the ticks themselves take 0.3 %, and a profile should not
+ * be more than 0.2 % of their time, as ticks take up to 0.3 % themselves, and a profile should not
  * take 1 %.
  *
  * The signal carries the number of the record, and a word that tells it from timers of the host.

@@ -1,8 +1,9 @@
 /*
  * cpu-truth.c - spend CPU time in known shares under a CPU profile, and tell both
  *
- * usage: cpu-truth mix|threads|naps|short|beat|blocked|starts|early HZ SECONDS SEED	(of CPU
- *time)
+ * usage: cpu-truth mix|threads|naps|short|beat|blocked|starts|early HZ SECONDS SEED
+ *
+ * SECONDS are of CPU time.
  *
  *	mix	one thread, functions in random order
  *	threads	the same in eight threads
